@@ -160,7 +160,12 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
   assertDistinct(files)
   const mapping = await oneMappingOf([source, ...sources], roots)
   const newest = await newestImport(database, source.knowledge_base_id)
-  if (newest !== undefined && sameFiles(newest.files, pairsOf(files)) && sameMapping(newest.mapping, mapping)) return {}
+  if (
+    newest !== undefined &&
+    sameFiles(newest.files, pairsOf(files)) &&
+    canonicalJson(newest.mapping) === canonicalJson(mapping)
+  )
+    return {}
   const id = randomUUID()
   const next = deps.preparesBuilds === true ? await parametersOfNext(database, source) : undefined
   const build = next && { folder: `${store.workFolder(id)}.tmp`, withdrawals: next.withdrawals }
@@ -258,8 +263,4 @@ function assertDistinct(files: readonly CapturedFile[]): void {
       throw new OperatorError(`two sources hold a file of the name ${sourceName}: rename one, or remove a source`)
     names.add(sourceName)
   }
-}
-
-function sameMapping(one: unknown, other: unknown): boolean {
-  return canonicalJson(one) === canonicalJson(other)
 }

@@ -36,3 +36,17 @@ const { assertLess } = createBoundOrder({ ...EMBEDDING_BOUNDS, ...ENCODER_BOUNDS
 assertLess('questionsWaitingMax', 'encoderTextsMax')
 assertLess('batchTimeoutMs', 'embedBatchTimeoutMs')
 assertLess('windowOverlapTokens', 'questionTokensMax')
+
+/** Bounds of a download of a model. */
+export const MODELS_BOUNDS = {
+  /** A larger one is refused before its first byte is kept. */
+  modelFileBytesMax: 4 * 1_024 ** 3,
+  fetchRedirectsMax: 5,
+  /** Attempts without a single new byte. */
+  fetchAttemptsMax: 4,
+  fetchPauseMs: 1_000,
+  /** Without a byte; a whole download has no other end than its size. */
+  fetchIdleMaxMs: 60_000,
+} as const
+
+createBoundOrder(MODELS_BOUNDS).assertLess('fetchPauseMs', 'fetchIdleMaxMs')

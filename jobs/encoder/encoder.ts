@@ -6,7 +6,7 @@ import { ENCODER_BOUNDS } from './bounds.ts'
 import type { ModelFolder } from './model-folder.ts'
 import { scaleToUnitLength } from './session-worker.ts'
 import type { EncodeTask, Graph } from './session-worker.ts'
-import type { TokenWindows, Tokenize } from './tokens.ts'
+import type { TokenWindows, Tokenize } from './tokenizer.ts'
 
 /** Questions have a session of their own, so that none waits for a run of a batch. */
 export const LANES = ['questions', 'batches'] as const

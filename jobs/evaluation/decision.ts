@@ -7,7 +7,7 @@ import { EVALUATION_BOUNDS } from './bounds.ts'
 import { fitDecision, scoredBy } from './figures.ts'
 import type { Decision, DecisionOptions } from './figures.ts'
 import type { Outcome } from './outcomes.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './questions.ts'
 
 /** Letters of which words of no language are made. */
 const LETTERS = ['abcdefghijklmnopqrstuvwxyz', 'абвгдежзиклмнопрстуфхцчшыэюя', 'אבגדהוזחטיכלמנסעפצקרשת'] as const

@@ -6,13 +6,12 @@ import { hasEvidence, observedValueOf } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { mapModes } from './ask.ts'
 import type { ByMode } from './ask.ts'
-import { fitCalibration } from './calibration/fit.ts'
+import { fitCalibration, correctNamed } from './calibration/fit.ts'
 import type { Fitted } from './calibration/fit.ts'
-import { correctNamed } from './calibration/named.ts'
 import { systemFigures } from './metrics/ranking.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 import type { Outcome, Outcomes } from './outcomes.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './questions.ts'
 
 /** Means over the questions that have a relevant record and are not labelled unanswerable. */
 export function rankingsOf(outcomes: Outcomes): ByMode<SystemFigures> {

@@ -4,10 +4,10 @@ import { EVALUATION_BOUNDS } from './bounds.ts'
 import type { AskRecordsContext } from './ask.ts'
 import { embedOnce } from './embed-once.ts'
 import { foldsOf } from './calibration/folds.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './questions.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import { askRecords, servedMode } from './ask.ts'
-import { compareRankings } from './metrics/comparison.ts'
+import { compareRankings } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
 /** Under the first, words alone rank: vectors only order passages that words score alike, within about a hundredth. */

@@ -1,7 +1,7 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './questions.ts'
 import { excerptOf } from './excerpt.ts'
 import { createBottomKSample } from './bottom-k-sample.ts'
 

@@ -3,7 +3,7 @@ import { askOne, askRecords, embedQuestions, forModes, modesOf } from './ask.ts'
 import type { AskContext, AskRecordsContext, ByMode, RankingMode, RecordResult } from './ask.ts'
 import { rankingFigures } from './metrics/ranking.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './questions.ts'
 
 /** Number of passages in a timed request, as a caller requests. */
 const TIMED_LIMIT = 10

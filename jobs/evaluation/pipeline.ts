@@ -1,4 +1,3 @@
-import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import { readNgramsDescription } from '#core/index/ngrams/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
@@ -13,7 +12,7 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
 import type { Reader } from '#core/reading/reader.ts'
-import { alteredCandidate } from './altered-candidate.ts'
+import { unlessDamaged } from './altered-candidate.ts'
 import { servedOf } from './ask.ts'
 import type { AskRecordsContext } from './ask.ts'
 import { decisionOf } from './decision.ts'
@@ -21,14 +20,13 @@ import { embedOnce } from './embed-once.ts'
 import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitRanking, withoutOrder } from './fusion.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './questions.ts'
 import { sampleKnownItems, withoutKnownItems } from './known-items.ts'
 import { askQuestions, timeModes } from './outcomes.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { searchQuestionFigures } from './search-questions.ts'
 import { standardisedByNegatives } from './negatives.ts'
-import { readQuestionSet } from './question-set.ts'
-import { idsInWords } from './questions.ts'
+import { readQuestionSet, idsInWords } from './questions.ts'
 import { measureReader } from './reading.ts'
 import type { Measured } from './report.ts'
 import type { NoteSourceIds, SourceIdOf } from './source-ids.ts'
@@ -82,7 +80,7 @@ export const EVALUATION_DEPTH = SEARCH_BOUNDS.searchLimitMax
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   const [prepared, { questions, missing, items }] = await Promise.all([
     prepareOnLiveNodes(input.nodes, input, input.signal),
-    unlessDamaged(input, () => chooseQuestions(input)),
+    unlessDamaged('after', input.versionId, () => chooseQuestions(input)),
   ])
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
   const asking: AskRecordsContext = {
@@ -128,7 +126,9 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     missing,
     reader: read?.figures,
     backgroundQuestions: readNgramsDescription(input.artifact.folder).chance.questions,
-    searchQuestions: await unlessDamaged(input, () => searchQuestionFigures(input.artifact, context)),
+    searchQuestions: await unlessDamaged('after', input.versionId, () =>
+      searchQuestionFigures(input.artifact, context),
+    ),
   }
   const reader = read?.parameters ?? profile.reader
   return { measured, profile: { ...profile, reader, calibration: decision.calibration }, context }
@@ -140,15 +140,6 @@ interface AskedQuestions {
   readonly missing: readonly string[]
   /** Known items of the version. */
   readonly items: readonly QueryWithQrels[]
-}
-
-/** Reads the artifact's passages. A file that was changed after its verification fails the build with a sentence. */
-async function unlessDamaged<T>({ versionId }: EvaluationInput, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read()
-  } catch (error) {
-    throw error instanceof ArtifactError ? alteredCandidate(versionId, error) : error
-  }
 }
 
 async function chooseQuestions({

@@ -2,6 +2,10 @@ import { z } from 'zod'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
+import type { Qrels } from './metrics/ranking.ts'
+import { readFile, stat } from 'node:fs/promises'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { sha256 } from '#core/platform/digest.ts'
 
 const list = z.array(z.string().min(1)).min(1).max(SEARCH_BOUNDS.filterValuesMax)
 
@@ -83,4 +87,65 @@ function parseLine(line: string, number: number): Question {
   if (parsed.success) return parsed.data
   const paths = parsed.error.issues.map((issue) => issue.path.join('.') || 'the line itself').join(', ')
   throw new OperatorError(`Line ${number} of the question set is wrong at ${paths}: correct it and build again.`)
+}
+
+/** A question with everything its answer is judged by. */
+export interface QueryWithQrels {
+  readonly id: string
+  readonly text: string
+  /** Relevance by source id; empty where the question has no relevant record. */
+  readonly qrels: Qrels
+  /** Undefined: the question is not part of the abstention figures. */
+  readonly answerable: boolean | undefined
+  /** Questions of one group stay together in cross-validation; undefined: a group of its own. */
+  readonly group: string | undefined
+  /**
+   * True if the text is quoted from a passage. The question then asks for that passage, not for provisions that the
+   * text names.
+   */
+  readonly quoted: boolean
+  /** Filters of the question, as a caller sends them. */
+  readonly filters: Question['filters']
+}
+
+/**
+ * Converts a question of a question set. A question without a relevant passage is one that the corpus does not answer.
+ */
+export function queryWithQrels({ id, text, relevant, filters }: Omit<Question, 'answerable'>): QueryWithQrels {
+  return {
+    id,
+    text,
+    qrels: new Map(relevant.map((source) => [source, 1])),
+    answerable: relevant.length > 0,
+    group: undefined,
+    quoted: false,
+    filters,
+  }
+}
+
+/**
+ * Reads a question set that was captured in the artifact store.
+ * @throws OperatorError when it is missing, too large, changed or malformed.
+ */
+export async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise<readonly QueryWithQrels[]> {
+  const path = store.snapshotFile(sha256Hex)
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => undefined,
+  )
+  if (size === undefined)
+    throw new OperatorError(
+      `The question set ${sha256Hex} is not in the artifact store: build with --questions and the file that has this ` +
+        'SHA-256, or with another question set.',
+    )
+  if (size > EVALUATION_BOUNDS.evaluationQuestionsBytesMax)
+    throw new OperatorError(
+      `The question set is larger than ${EVALUATION_BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`,
+    )
+  const bytes = await readFile(path)
+  if (sha256(bytes).toString('hex') !== sha256Hex)
+    throw new OperatorError(
+      'The question set in the artifact store was changed after it was captured: import it again and build with it.',
+    )
+  return parseQuestions(bytes.toString('utf8')).map(queryWithQrels)
 }

@@ -13,7 +13,7 @@ import { EVALUATION_BOUNDS } from './bounds.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from './calibration/fit.ts'
 import { auroc } from './metrics/abstention.ts'
 import type { ReaderFigures } from './page/evaluation-report.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './questions.ts'
 
 export interface MeasuredReader {
   /** With the fitted calibration, or the default of chat models. */

@@ -2,23 +2,27 @@ import { EVIDENCE_SIGNAL, orders } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { servedOf } from './ask.ts'
 import type { ByMode } from './ask.ts'
-import { rankingsOf } from './figures.ts'
+import { rankingsOf, observedValue } from './figures.ts'
 import type { Decision } from './figures.ts'
 import type { FilteredMeasurement } from './filtered-questions.ts'
-import { leastRecall } from './filtered-recall.ts'
-import { gatesOf } from './gates.ts'
-import type { QueryWithQrels } from './query-with-qrels.ts'
-import { decisionFigures } from './metrics/decision.ts'
-import { missesOf } from './misses.ts'
-import type { Latency, Outcomes } from './outcomes.ts'
-import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
+import { leastRecall, FILTERED_RECALL_MIN } from './filtered-recall.ts'
+import type { QueryWithQrels } from './questions.ts'
+import { decisionFigures } from './metrics/abstention.ts'
+import type { Latency, Outcomes, Outcome } from './outcomes.ts'
+import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema, REPORT_MISSES_MAX } from './page/evaluation-report.ts'
 import type {
   EvaluationReport,
   Gate,
   LongPassages,
   ReaderFigures,
   SearchQuestionFigures,
+  Miss,
 } from './page/evaluation-report.ts'
+import { INSUFFICIENT_ANSWERED_MAX } from './calibration/fit.ts'
+import type { FilteredRecall } from './filtered-recall.ts'
+import { SELECTIVITIES } from './measured-filters.ts'
+import type { DecisionFigures } from './metrics/abstention.ts'
+import type { SystemFigures } from './metrics/ranking.ts'
 
 /** What was measured on a version. */
 export interface Measured {
@@ -58,6 +62,7 @@ export interface ReportInput extends Measured {
 /** Returns all measurements, as stored with a version and shown on its page. */
 export function reportOf(input: ReportInput): EvaluationReport {
   const { questions, outcomes, decision, latency, filtered, missing } = input
+  const { dense_weight, reader } = input.profile
   const unanswerable = questions.filter(({ answerable }) => answerable === false).length
   const { threshold, target_risk, folds } = decision.calibration
   const abstention =
@@ -77,12 +82,18 @@ export function reportOf(input: ReportInput): EvaluationReport {
     answerable: questions.length - unanswerable,
     unanswerable,
     systems,
-    ranking: rankingOf(input.profile),
+    ranking: { dense_weight, reranker: reader !== null && orders(reader) ? reader.model : null },
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
     ...(input.reader === undefined ? {} : { reader: input.reader }),
     ...(input.backgroundQuestions === undefined ? {} : { chance_questions: input.backgroundQuestions }),
-    ...filteredFigures(filtered),
+    filtered_recall: filtered === undefined ? {} : leastRecall(filtered.recall),
+    filtered_recall_by_kind: filtered?.recall ?? {},
+    filtered_recall_sample: {
+      questions: filtered?.questions ?? 0,
+      sampled_rows: filtered?.sampledRows ?? 0,
+      fewer_than_10_passages: filtered?.fewRows ?? [],
+    },
     latency_ms: servedOf(latency),
     latency_ms_by_system: latency,
     gates: [...gates, ...input.changeGates],
@@ -94,24 +105,6 @@ export function reportOf(input: ReportInput): EvaluationReport {
     ...(input.longPassages === undefined ? {} : { long_passages: input.longPassages }),
     ...(input.searchQuestions === undefined ? {} : { search_questions: input.searchQuestions }),
   })
-}
-
-type FilteredFigures = Pick<EvaluationReport, 'filtered_recall' | 'filtered_recall_by_kind' | 'filtered_recall_sample'>
-
-function filteredFigures(filtered: FilteredMeasurement | undefined): FilteredFigures {
-  return {
-    filtered_recall: filtered === undefined ? {} : leastRecall(filtered.recall),
-    filtered_recall_by_kind: filtered?.recall ?? {},
-    filtered_recall_sample: {
-      questions: filtered?.questions ?? 0,
-      sampled_rows: filtered?.sampledRows ?? 0,
-      fewer_than_10_passages: filtered?.fewRows ?? [],
-    },
-  }
-}
-
-function rankingOf({ dense_weight, reader }: ProfileParameters): EvaluationReport['ranking'] {
-  return { dense_weight, reranker: reader !== null && orders(reader) ? reader.model : null }
 }
 
 /** Says what a decision was calibrated on. */
@@ -148,4 +141,114 @@ export function figuresOf({
 function abstentionFigures(abstention: NonNullable<EvaluationReport['abstention']>): object {
   const { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds } = abstention
   return { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds }
+}
+
+export const RECALL_MIN = 0.9
+
+/**
+ * Returns the gates that a candidate must pass before activation. Its files are verified before the evaluation.
+ * @param filteredRecall undefined: the version has no vectors.
+ */
+export function gatesOf(
+  systems: ByMode<SystemFigures>,
+  decision: DecisionFigures | undefined,
+  filteredRecall: FilteredRecall | undefined,
+): readonly Gate[] {
+  const answered = decision?.answered_insufficient ?? null
+  const filtered = filteredRecall === undefined ? {} : leastRecall(filteredRecall)
+  return [
+    gate('ranking', `recall@5, ${systems.hybrid ? 'hybrid' : 'lexical'}`, servedOf(systems)['recall@5'], RECALL_MIN),
+    ...(answered === null
+      ? []
+      : [gate('decision', 'unanswerable questions answered', answered, INSUFFICIENT_ANSWERED_MAX, 'at_most')]),
+    ...SELECTIVITIES.filter(() => filteredRecall !== undefined).map((share) =>
+      gate(
+        'filtered recall',
+        `recall@10 against exact, filter keeps ${share} %`,
+        filtered[share] ?? 0,
+        FILTERED_RECALL_MIN,
+      ),
+    ),
+  ]
+}
+
+function gate(
+  group: Gate['group'],
+  label: string,
+  value: number,
+  bound: number,
+  direction: Gate['direction'] = 'at_least',
+): Gate {
+  return { group, label, value, direction, bound, passed: direction === 'at_least' ? value >= bound : value <= bound }
+}
+
+export interface Misses {
+  /** The worst of each kind: wrong abstentions by ascending, all others by descending observed value. */
+  readonly misses: readonly Miss[]
+  readonly misses_total: number
+}
+
+/**
+ * Lists questions whose evidence is not among the first ten records, and questions with a wrong decision. Where the
+ * decision was fitted on the questions, the observed value is the one from cross-validation.
+ */
+export function missesOf(
+  questions: readonly QueryWithQrels[],
+  outcomes: readonly Outcome[],
+  { calibration, scored }: Pick<Decision, 'calibration' | 'scored'>,
+): Misses {
+  const probabilities = new Map(scored.map(({ id, score }) => [id, score]))
+  const byProblem: Record<Miss['problem'], Miss[]> = {
+    not_found: [],
+    answered_without_evidence: [],
+    abstained_with_evidence: [],
+  }
+  for (const [at, question] of questions.entries()) {
+    const outcome = outcomes[at]
+    if (outcome === undefined) continue
+    const observed = probabilities.get(question.id) ?? observedValue(calibration, outcome)
+    const answered = question.answerable === undefined ? undefined : observed >= calibration.threshold
+    const problem = problemOf(question, outcome, answered)
+    if (problem !== undefined) byProblem[problem].push(missOf(problem, question, outcome, observed))
+  }
+  const kinds = Object.values(byProblem).filter((misses) => misses.length > 0)
+  const each = Math.floor(REPORT_MISSES_MAX / Math.max(1, kinds.length))
+  return {
+    misses: kinds.flatMap((misses) => misses.sort(worstFirst).slice(0, each)),
+    misses_total: kinds.reduce((sum, misses) => sum + misses.length, 0),
+  }
+}
+
+/** @param answered undefined where no decision was taken. */
+function problemOf(
+  { answerable }: QueryWithQrels,
+  { figures }: Outcome,
+  answered: boolean | undefined,
+): Miss['problem'] | undefined {
+  if (answerable === false) return answered === true ? 'answered_without_evidence' : undefined
+  if (figures === undefined) return undefined
+  if (figures['recall@10'] === 0) return 'not_found'
+  return answered === false ? 'abstained_with_evidence' : undefined
+}
+
+function missOf(
+  problem: Miss['problem'],
+  { id, text, qrels }: QueryWithQrels,
+  { top }: Outcome,
+  observed: number,
+): Miss {
+  return {
+    problem,
+    id,
+    text,
+    observed_value: observed,
+    relevant: [...qrels].filter(([, score]) => score > 0).map(([record]) => record),
+    passages: top.map(({ record, score }) => ({ label: record, score, relevant: (qrels.get(record) ?? 0) > 0 })),
+  }
+}
+
+function worstFirst(a: Miss, b: Miss): number {
+  const surestFirst =
+    a.problem === 'abstained_with_evidence' ? a.observed_value - b.observed_value : b.observed_value - a.observed_value
+  return surestFirst || (a.id < b.id ? -1 : 1)
 }

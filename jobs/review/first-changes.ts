@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
-import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
+import { REVIEW_BOUNDS } from './bounds.ts'
 
 /** Of a change that is no passage, `before` and `after` are no fields. */
 const fieldsSchema = z.record(z.string(), z.unknown()).catch({})

@@ -5,10 +5,12 @@ import type { VersionRow } from '#core/db/versions.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
 import { readRegistry } from './approvals.ts'
 import type { Registry } from './reviewers.ts'
-import { signedStatement } from './signed-statement.ts'
+import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
+import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
+import type { ReviewStatement } from '#core/domain/review-statements.ts'
 
 /** Result of the signed rejections of a version. */
-export interface Rejections {
+interface Rejections {
   /** A verified reviewer signed one of them, which is for good. */
   readonly signed: boolean
   /** The first reviews whose signature does not hold. They count for nothing. */
@@ -52,4 +54,21 @@ interface PastVersion {
 /** Returns a check whether a past version was rejected. It reads the reviews of a claimed version alone. */
 export function rejectedStep(database: Queryable): (version: PastVersion) => Promise<boolean> {
   return async ({ version_id: id, claimed }) => claimed && (await readRejections(database, id)).signed
+}
+
+/**
+ * Returns what a verified reviewer signed, retired or not; undefined for anything else. Anybody who can insert a review
+ * can forge the rest, so it proves nothing.
+ */
+export function signedStatement(
+  { reviewer_id, statement, signature }: ClaimedReview,
+  registry: Registry,
+): ReviewStatement | undefined {
+  const parsed = parseStatement<ReviewStatement>(reviewStatementSchema, statement)
+  const reviewer = registry.byId(reviewer_id)
+  const holds =
+    parsed !== undefined &&
+    reviewer?.id === parsed.reviewer.id &&
+    statementSignatureHolds(statement, signature, reviewer.public_key)
+  return holds ? parsed : undefined
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import Fastify from 'fastify'
@@ -44,7 +45,7 @@ export function createTraceApp(root: string): FastifyInstance {
     if (!PATH.test(path)) return notFound(reply)
     if (path.endsWith('/')) return send(reply, root, `${path}index.html`)
     if (extname(path) !== '') return send(reply, root, path)
-    return (await isFile(join(root, `${path}/index.html`)))
+    return existsSync(join(root, `${path}/index.html`))
       ? reply.redirect(`.${path.slice(path.lastIndexOf('/'))}/`, 308)
       : send(reply, root, `${path}.html`)
   })
@@ -69,10 +70,4 @@ async function send(reply: FastifyReply, root: string, path: string): Promise<Fa
 
 function notFound(reply: FastifyReply): FastifyReply {
   return reply.headers(HEADERS).code(404).type('text/plain; charset=utf-8').send('The trace has no such page.\n')
-}
-
-async function isFile(path: string): Promise<boolean> {
-  const file = await open(path).catch(() => undefined)
-  await file?.close()
-  return file !== undefined
 }

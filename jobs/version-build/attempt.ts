@@ -81,14 +81,11 @@ async function run(
 function failed(error: unknown, log: Log, buildId: string): FailedRun {
   if (error instanceof StaleBuild) return { outcome: 'overtaken' }
   log.warn('build run failed', { build_id: buildId }, error)
-  if (error instanceof OperatorError || error instanceof ArtifactError || isPermanent(error))
+  const isRefused = error instanceof OperatorError || error instanceof ArtifactError
+  if (isRefused || (error instanceof EmbeddingError && error.permanent))
     return { outcome: 'failed', kind: 'permanent', message: error.message }
   const kind = isOutOfMemory(error) ? 'out of memory' : 'transient'
   return { outcome: 'failed', kind, message: describeCause(error) }
-}
-
-function isPermanent(error: unknown): error is EmbeddingError {
-  return error instanceof EmbeddingError && error.permanent
 }
 
 /** A thread at its heap limit, or an array that the process found no memory for. */

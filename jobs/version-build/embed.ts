@@ -11,6 +11,7 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import type { BuildContext } from './context.ts'
+import { inGroups } from './row-files.ts'
 import { passagesFile } from './sort.ts'
 import { openTextVectors, sameModel } from './text-vectors.ts'
 import type { TextVectors } from './text-vectors.ts'
@@ -173,15 +174,4 @@ async function hasBytes(path: string, bytes: number): Promise<boolean> {
     (found) => found.size === bytes,
     () => false,
   )
-}
-
-async function* inGroups<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
-  let group: T[] = []
-  for await (const item of items) {
-    group.push(item)
-    if (group.length < size) continue
-    yield group
-    group = []
-  }
-  if (group.length > 0) yield group
 }

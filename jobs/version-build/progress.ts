@@ -4,9 +4,12 @@ import type { Database } from '#core/db/pool.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Log } from '#core/platform/log.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
-import type { BuildStage } from './stages.ts'
 
-export interface ProgressMark {
+/** Stages of a build, in order. */
+export const BUILD_STAGES = ['import', 'sort', 'embed', 'artifact', 'verify', 'evaluate', 'candidate'] as const
+export type BuildStage = (typeof BUILD_STAGES)[number]
+
+interface ProgressMark {
   readonly stage: BuildStage
   readonly done: number
   readonly total: number

@@ -89,7 +89,9 @@ export async function withImportedCorpus<T>(
       const dropped = dropWithdrawn(context.parameters.withdrawals, staging, passages)
       if (dropped.passages === report.passages)
         throw new OperatorError('Every passage of the import is withdrawn: restore some, or import other sources.')
-      return await use({ staging, passages, report, dropped, snapshotsDigest: digestOf(context) })
+      const sorted = source.snapshots.map((snapshot) => snapshot.sha256).sort()
+      const snapshotsDigest = sha256(sorted.join('')).toString('hex')
+      return await use({ staging, passages, report, dropped, snapshotsDigest })
     } finally {
       passages.close()
     }
@@ -121,11 +123,6 @@ export async function verifiedSnapshots({
     verified.push({ id, sourceName, mediaType, path })
   }
   return verified
-}
-
-function digestOf({ source }: ImportContext): string {
-  const sorted = source.snapshots.map((snapshot) => snapshot.sha256).sort()
-  return sha256(sorted.join('')).toString('hex')
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { BuildFence } from '#core/db/builds.ts'
 import { runProgram } from './run-program.ts'
 import type { ProgramOptions, Unended } from './run-program.ts'
-import { BUILD_STAGES } from './stages.ts'
+import { BUILD_STAGES } from './progress.ts'
 
 const markSchema = z.strictObject({ stage: z.enum(BUILD_STAGES), done: z.number(), total: z.number() })
 const outcomeSchema = z.discriminatedUnion('outcome', [

@@ -7,6 +7,7 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { batchesOf } from './row-files.ts'
 
 /** How a build uses a remote provider, and where it keeps the vectors for the next build. */
 export interface VectorSettings {
@@ -125,10 +126,6 @@ function createRemoteVectors(
     },
     close: () => kept.close(),
   }
-}
-
-function batchesOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }
 
 async function embedBatch(embedder: Embedder, batch: readonly PassageText[], signal: AbortSignal): Promise<Embeddings> {

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { totalmem } from 'node:os'
+import { BUILD_BOUNDS } from './bounds.ts'
 
 /** How a process ended that reported no outcome. */
-export interface ProcessEnd {
+interface ProcessEnd {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   /** The last part of its standard error. */
@@ -12,7 +14,7 @@ export interface ProcessEnd {
   readonly kernelKills: number | undefined
 }
 
-export interface ExplainedExit {
+interface ExplainedExit {
   /** A clause that follows "because". */
   readonly reason: string
   readonly outOfMemory: boolean
@@ -71,4 +73,21 @@ export async function oomKillCount(): Promise<number | undefined> {
     if (found !== null) return Number(found[1])
   }
   return undefined
+}
+
+const BYTES_PER_MB = 1_048_576
+
+/**
+ * Returns the heap limit of a build's process in MiB: half of what the machine or container has, for all builds side by
+ * side. The other half is for the worker, for arrays outside of the heap, and for the page cache.
+ * @param constrainedBytes the limit of the container; greater than `totalBytes`, or 0, where there is none.
+ */
+export function defaultBuildHeapMb(
+  concurrency: number,
+  totalBytes: number = totalmem(),
+  constrainedBytes: number = process.constrainedMemory(),
+): number {
+  const available = constrainedBytes > 0 ? Math.min(totalBytes, constrainedBytes) : totalBytes
+  const share = Math.floor(available / BYTES_PER_MB / 2 / concurrency)
+  return Math.min(Math.max(share, BUILD_BOUNDS.buildHeapDefaultMbMin), BUILD_BOUNDS.buildHeapDefaultMbMax)
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { cancelBuild, insertBuild, retryBuild } from '#core/db/builds.ts'
 import { withdrawalsInForce } from '#core/db/withdrawals.ts'
@@ -9,10 +8,9 @@ import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
 import { undecidedInWords } from '#jobs/version-build/withdrawn.ts'
-import { captureSearchQuestions } from '#jobs/version-build/search-questions/capture.ts'
+import { captureLines, captureSearchQuestions } from '#jobs/version-build/search-questions/file.ts'
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
-import { captureSources } from '#law/sources/capture.ts'
 import { buildNamed, importNamed, knowledgeBaseNamed } from './names.ts'
 import { enqueueCommitted, withAudit } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
@@ -153,20 +151,7 @@ export async function retryFailedBuild(
 
 /** @returns the SHA-256 (hex) under which the store holds the question set. */
 async function captureQuestions(path: string, store: ArtifactStore): Promise<string> {
-  const found = await stat(path).catch(() => undefined)
-  if (found === undefined || !found.isFile())
-    throw new OperatorError(`The question set ${path} is not a file that can be read: name a JSONL file of questions.`)
-  if (found.size > EVALUATION_BOUNDS.evaluationQuestionsBytesMax)
-    throw new OperatorError(
-      `The question set is larger than ${EVALUATION_BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build with that.`,
-    )
-  const [captured] = await captureSources(store, [
-    { root: dirname(path), path, sourceName: basename(path), mediaType: 'application/x-ndjson' },
-  ])
-  if (captured === undefined)
-    throw new OperatorError(
-      `The question set ${path} could not be captured: see whether the artifact store can be written to.`,
-    )
-  parseQuestions(await readFile(store.snapshotFile(captured.sha256Hex), 'utf8'))
-  return captured.sha256Hex
+  const sha256 = await captureLines(path, store, 'The question set', EVALUATION_BOUNDS.evaluationQuestionsBytesMax)
+  parseQuestions(await readFile(store.snapshotFile(sha256), 'utf8'))
+  return sha256
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
-import { OPERATOR_BOUNDS } from '../actions/bounds.ts'
+import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX } from './wait.ts'
 
 /** Schemas of options and arguments. Every message continues the name of the invalid input. */

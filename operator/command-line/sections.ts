@@ -1,7 +1,6 @@
-import { renderDocument } from '#jobs/platform/page/document.ts'
+import { renderDocument, tableOf } from '#jobs/platform/page/document.ts'
 import { html } from '#jobs/platform/page/markup.ts'
-import { tableOf } from '#jobs/platform/page/table.ts'
-import type { TableRow } from '#jobs/platform/page/table.ts'
+import type { TableRow } from '#jobs/platform/page/document.ts'
 import { aligned } from './table.ts'
 
 /** A part of a report: a table, then lines. A terminal and a page show the same. */

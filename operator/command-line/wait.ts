@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { embeddingInWords } from '#core/domain/embedding-counts.ts'
-import { OPERATOR_BOUNDS } from '#operator/actions/bounds.ts'
-import { interruptible } from '#operator/command-line/interruptible.ts'
+import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -122,4 +121,25 @@ export async function waitForActivation(
       throw new OperatorError(`Refused: ${activation.message ?? 'see the log of the job worker'}`)
     return activation
   })
+}
+
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
+
+/**
+ * The first interruption ends the work in order, with a sentence; a second one ends the process.
+ * @param sentence what was left undone, or goes on, and what to do.
+ */
+export async function interruptible<T>(sentence: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interrupted = new AbortController()
+  const interrupt = (): void => interrupted.abort(new OperatorError(sentence))
+  for (const signal of INTERRUPTIONS) process.once(signal, interrupt)
+  try {
+    return await work(interrupted.signal)
+  } catch (error) {
+    // What is aborted may fail with an error of its own.
+    interrupted.signal.throwIfAborted()
+    throw error
+  } finally {
+    for (const signal of INTERRUPTIONS) process.off(signal, interrupt)
+  }
 }

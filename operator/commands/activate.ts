@@ -12,9 +12,9 @@ import type { ActivationAsked, ActivationPlan } from '#operator/actions/activati
 import type { Operator } from '#operator/actions/operator.ts'
 import type { Commands, Output, Shown } from '#operator/command-line/command.ts'
 import { isGiven, option, text, waitSeconds } from '#operator/command-line/inputs.ts'
+import { waitForActivation } from '#operator/command-line/wait.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { change } from '#operator/command-line/verbs.ts'
-import { waitForActivation } from '#operator/command-line/wait.ts'
 
 const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, REDIS_URL } = OPERATOR_VARIABLES
 const VARIABLES = { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, REDIS_URL }

@@ -1,9 +1,16 @@
-import { listAudit, readAuditHead } from '#core/db/audit.ts'
-import { verifyAudit } from '#operator/actions/verify-audit.ts'
+import { listAudit, readAuditHead, EMPTY_AUDIT_HEAD } from '#core/db/audit.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { auditHead, instant, option, rows } from '#operator/command-line/inputs.ts'
 import { cell } from '#operator/command-line/table.ts'
 import { group, list, verb } from '#operator/command-line/verbs.ts'
+import type { AuditHead } from '#core/db/audit.ts'
+import { chainFault, readAuditChain, readAuditHashes } from '#core/db/audit-chain.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { readClaimedReviews } from '#core/db/reviews.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
+import { readRegistry } from '#jobs/review/approvals.ts'
+import { signedStatement } from '#jobs/review/rejections.ts'
 
 const NOTES =
   'The actor is whoever --actor or OPERATOR_ACTOR named. The login is the role that Postgres let in.\n' +
@@ -64,3 +71,83 @@ export const commands: Commands = [
     }),
   ]),
 ]
+
+interface AuditVerified {
+  readonly entries: number
+  /** Times of the first and the last entry; null for an empty trail. */
+  readonly from: Date | null
+  readonly to: Date | null
+  readonly head: AuditHead
+  /** Heads that were kept outside the trail and are in it: the one given, and those of signed reviews. */
+  readonly heads_found: number
+  /** The first reviews that no verified reviewer signed. They prove nothing and do not break the chain. */
+  readonly forged_reviews: readonly string[]
+}
+
+interface KeptHead extends AuditHead {
+  /** Where it is kept, as the subject of a sentence. */
+  readonly kept: string
+}
+
+/**
+ * Recomputes the hash of every entry, and looks up every head that was kept outside the trail. Without such a head,
+ * entries removed from the end cannot be noticed.
+ * @param onProgress gets the number of entries read so far.
+ * @throws OperatorError naming the first entry that is broken.
+ */
+export async function verifyAudit(
+  database: Queryable,
+  fromHead: AuditHead | undefined,
+  onProgress: (entries: number) => void = () => undefined,
+): Promise<AuditVerified> {
+  let head = EMPTY_AUDIT_HEAD
+  let from: Date | null = null
+  let to: Date | null = null
+  for await (const batch of readAuditChain(database)) {
+    for (const entry of batch) {
+      const fault = chainFault(head, entry)
+      if (fault !== undefined) throw broken(fault)
+      head = { seq: entry.seq, hash: entry.hash }
+      from ??= entry.at
+      to = entry.at
+    }
+    onProgress(head.seq)
+  }
+  const given: readonly KeptHead[] = fromHead === undefined ? [] : [{ ...fromHead, kept: 'The head given' }]
+  await assertInTrail(database, given)
+  let found = given.length
+  const registry = await readRegistry(database)
+  const forged: string[] = []
+  for await (const batch of readClaimedReviews(database)) {
+    const kept: KeptHead[] = []
+    for (const claim of batch) {
+      const statement = signedStatement(claim, registry)
+      if (statement === undefined) {
+        if (forged.length < REVIEW_BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
+      } else if (statement.audit_head !== null) kept.push({ ...statement.audit_head, kept: `Review ${claim.id}` })
+    }
+    await assertInTrail(database, kept)
+    found += kept.length
+  }
+  return { entries: head.seq, from, to, head, heads_found: found, forged_reviews: forged }
+}
+
+async function assertInTrail(database: Queryable, heads: readonly KeptHead[]): Promise<void> {
+  const hashes = await readAuditHashes(
+    database,
+    heads.map(({ seq }) => seq),
+  )
+  for (const { seq, hash, kept } of heads) {
+    const recorded = seq === 0 ? EMPTY_AUDIT_HEAD.hash : hashes.get(seq)
+    if (recorded === undefined) throw broken(`${kept} names entry ${seq}, which was removed from the end of the trail.`)
+    if (recorded !== hash)
+      throw broken(`${kept} names another hash of entry ${seq}: the trail was rewritten up to that entry.`)
+  }
+}
+
+function broken(fault: string): OperatorError {
+  return new OperatorError(
+    `${fault} The audit trail is broken: compare it with a backup, and find out who used the rights of the ` +
+      "schema's owner.",
+  )
+}

@@ -17,7 +17,7 @@ import { importCorpus } from '#operator/actions/import-corpus.ts'
 import { idOf, importNamed, knowledgeBaseNamed } from '#operator/actions/names.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { commaList, option, rows, text } from '#operator/command-line/inputs.ts'
-import { interruptible } from '#operator/command-line/interruptible.ts'
+import { interruptible } from '#operator/command-line/wait.ts'
 import { change, group, list, offline, verb } from '#operator/command-line/verbs.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES

@@ -3,11 +3,15 @@ import { optional } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
-import { requestNamed, requestsOf, shownRequest } from '#operator/actions/requests.ts'
 import type { Commands, Shown } from '#operator/command-line/command.ts'
 import { environment, instant, option, rows, text } from '#operator/command-line/inputs.ts'
 import { fields } from '#operator/command-line/table.ts'
 import { group, list, verb } from '#operator/command-line/verbs.ts'
+import { idempotencyDigests } from '#core/credentials/fingerprint.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { listRequests, readRequest, requestOfKey, requestOfTrace } from '#core/db/requests.ts'
+import { publicRequestId, publicTraceId } from '#core/platform/ids.ts'
+import { clientNamed, isUuid } from '#operator/actions/names.ts'
 
 const SERVICE_SECRET = {
   ...OPERATOR_VARIABLES.SERVICE_SECRET,
@@ -33,17 +37,19 @@ export const commands: Commands = [
         ),
       },
       variables: { SERVICE_SECRET },
-      async run({ id, idempotencyKey, client, environment: where }, { database, config }) {
-        const { SERVICE_SECRET: serviceSecrets } = config
-        if (id !== undefined && idempotencyKey === undefined) return shown(await requestNamed(database, { id }))
-        if (id !== undefined || idempotencyKey === undefined)
+      async run({ id, idempotencyKey: key, client, environment: where }, { database, config }) {
+        const { SERVICE_SECRET: secrets } = config
+        if (id !== undefined && key === undefined) return shown(await requestNamed(database, id))
+        if (id !== undefined || key === undefined)
           throw new OperatorError('Name the request once: by its id, or by --idempotency-key and --client.')
         if (client === undefined) throw new OperatorError('A key belongs to one client: name it with --client.')
-        if (serviceSecrets === undefined)
+        if (secrets === undefined)
           throw new OperatorError(
             'Keys are on record only as digests: set SERVICE_SECRET to the secret of the gateways.',
           )
-        return shown(await requestNamed(database, { idempotencyKey, client, environment: where, serviceSecrets }))
+        const { id: clientId } = await clientNamed(database, client)
+        const digests = idempotencyDigests(secrets, clientId, where, key)
+        return shown(await admitted(database, await requestOfKey(database, clientId, where, digests)))
       },
     }),
     list('list', 'list admitted requests of a client, the newest first', {
@@ -53,8 +59,11 @@ export const commands: Commands = [
         since: option('<when>', 'from this UTC day or instant; default: the last 24 hours', instant.optional()),
         rows,
       },
-      read: async ({ client, since = new Date(Date.now() - DAY_MS), rows: limit }, { database }) =>
-        await requestsOf(database, { client, since, limit }),
+      async read({ client, since = new Date(Date.now() - DAY_MS), rows: limit }, { database }) {
+        const { id: clientId, organization_id: organizationId } = await clientNamed(database, client)
+        const found = await listRequests(database, { organizationId, clientId }, since, limit)
+        return found.map((row) => ({ request_id: publicRequestId(row.id), ...row }))
+      },
       columns: [
         'request_id',
         'admitted_at',
@@ -73,4 +82,81 @@ export const commands: Commands = [
 function shown(row: RequestRow): Shown {
   const record = shownRequest(row)
   return [record, fields(record)]
+}
+
+/**
+ * @param name `req_…`, `ret_…` or either UUID without its prefix.
+ * @throws OperatorError where no request was admitted under it.
+ */
+export async function requestNamed(database: Queryable, name: string): Promise<RequestRow> {
+  const uuid = name.replace(/^re[qt]_/, '')
+  if (!isUuid(uuid)) throw new OperatorError('The id is none: write it as a reply has it, req_… or ret_….')
+  if (name.startsWith('req_')) return await admitted(database, uuid)
+  const traced = await requestOfTrace(database, uuid)
+  return await admitted(database, traced ?? (name.startsWith('ret_') ? undefined : uuid))
+}
+
+async function admitted(database: Queryable, id: string | undefined): Promise<RequestRow> {
+  const row = id === undefined ? undefined : await readRequest(database, id)
+  if (row === undefined)
+    throw new OperatorError(
+      'There is no such request: one that was refused before its admission is only in the log of the gateway; see ' +
+        '"operator requests list".',
+    )
+  return row
+}
+
+/** What an operator sees of a request: everything on record but digests under the organization's key. */
+function shownRequest(row: RequestRow): object {
+  const { chunk_ids: chunks, error_code: error, ...outcome } = row.outcome ?? {}
+  const texts = row.replay?.passage_sha256 ?? []
+  return {
+    request_id: publicRequestId(row.id),
+    trace_id: publicTraceId(row.trace_id),
+    state: row.state,
+    charged: row.charged ?? (row.state === 'delivered' || row.state === 'failed'),
+    why: whyOf(row, error),
+    organization: row.organization,
+    client: row.client,
+    environment: row.environment,
+    api_key: row.api_key,
+    api_key_id: row.api_key_id,
+    entitlement_id: row.entitlement_id,
+    plan: row.plan,
+    knowledge_base: row.knowledge_base,
+    version: row.version_id,
+    projection: row.projection,
+    retrieval_profile: row.profile_id,
+    in_force_on: row.in_force_on,
+    filters: row.filters,
+    idempotency_key: row.idempotency_key,
+    admitted_at: row.admitted_at,
+    finished_at: row.finished_at,
+    ...outcome,
+    error_code: error ?? null,
+    passages: (Array.isArray(chunks) ? chunks : []).map((chunk, at) => ({
+      chunk_id: String(chunk),
+      text_sha256: texts[at] ?? null,
+    })),
+    fingerprint_epoch: row.fingerprint_epoch,
+    fingerprint_key: row.fingerprint_key === null ? 'erased' : 'kept',
+    ledger_entry_at: row.appended_at,
+  }
+}
+
+function whyOf({ state }: RequestRow, error: unknown): string {
+  switch (state) {
+    case 'open':
+      return 'it is under way, or its gateway ended and the sweeper will refund it'
+    case 'delivered':
+      return 'an answer or an abstention was delivered'
+    case 'refunded':
+      return `the caller was refused with ${String(error)}, and day and month were given back`
+    case 'failed':
+      return typeof error === 'string'
+        ? `the caller was refused with ${error}, and the refunds of the day were used up`
+        : 'the caller hung up'
+    default:
+      return state satisfies never
+  }
 }

@@ -4,20 +4,23 @@ import type { Engine } from '#core/index/engine/description.ts'
 import { embeddingOptions } from '#operator/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 
-export interface DemoFlags {
+interface OwnFlags {
   readonly once: boolean
   readonly watch: boolean
-  /** Undefined chooses a free port. */
-  readonly port: number | undefined
+  /** Absent: a free port. */
+  readonly port?: number | undefined
   /** The user's folder: `corpus.jsonl` or files of law. */
-  readonly corpus: string | undefined
-  readonly readyFile: string | undefined
+  readonly corpus?: string | undefined
+  readonly readyFile?: string | undefined
   readonly dataDir: string
   /** A JSON file with any of the plan's fields. */
-  readonly plan: string | undefined
-  readonly queries: readonly string[]
+  readonly plan?: string | undefined
+  readonly query: readonly string[]
   /** Where the version is searched. */
   readonly engine: Engine
+}
+
+export interface DemoFlags extends OwnFlags {
   readonly embedding: EmbeddingFlags
 }
 
@@ -72,17 +75,8 @@ export function demoFlags(args: readonly string[]): DemoFlags {
     .allowExcessArguments(false)
     .parse([...args], { from: 'user' })
   const { once, watch, port, corpus, readyFile, dataDir, plan, query, engine, ...embedding } = command.opts<
-    EmbeddingFlags & {
-      once: boolean
-      watch: boolean
-      port?: number
-      corpus?: string
-      readyFile?: string
-      dataDir: string
-      plan?: string
-      query: readonly string[]
-      engine: Engine
-    }
+    EmbeddingFlags & OwnFlags
   >()
-  return { once, watch, port, corpus, readyFile, dataDir, plan, queries: query, engine, embedding }
+  const own = { once, watch, port, corpus, readyFile, dataDir, plan, query, engine }
+  return { ...own, embedding }
 }

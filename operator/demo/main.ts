@@ -16,6 +16,7 @@ import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 import { RECOMMENDED_MODEL, flagsWith, startOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
 import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
+import { readOrCreateState, writePrivately, writeState } from './state.ts'
 import { builtInCorpus, corpusAt, corpusDigest } from './corpus.ts'
 import type { DemoCorpus } from './corpus.ts'
 import { demoFlags } from './flags.ts'
@@ -26,7 +27,6 @@ import { publish } from './publish.ts'
 import type { PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
 import { storeOf } from '#operator/demo/local/stack.ts'
-import { readOrCreateState, writePrivately, writeState } from './state.ts'
 import type { DemoState } from './state.ts'
 import { ensureTraced, untilTraced } from './trace.ts'
 import { createSteps } from './steps.ts'
@@ -77,7 +77,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
     ownKey,
     corpus,
     sampleTexts,
-    queries: flags.queries,
+    queries: flags.query,
     facets: served.facets,
   }
   const shown = await showExchanges(asked, (text) => steps.print(text))

@@ -10,7 +10,7 @@ import type { AskContext, AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { decisionOf } from '#jobs/evaluation/decision.ts'
 import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { askQuestions, timeModes } from '#jobs/evaluation/outcomes.ts'
 import type { EvaluationReport, ReaderFigures } from '#jobs/evaluation/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
@@ -20,15 +20,15 @@ import type { Section } from '#operator/command-line/sections.ts'
 import type { DataSetFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
 import { readerFailed } from './reader.ts'
+import { openTools } from './tools.ts'
 import type { FlaggedReader } from './reader.ts'
+import type { EvaluationOutput, EvaluationTools } from './tools.ts'
 import { dataSetSections } from './table.ts'
 import { readTask } from './task.ts'
 import type { Task, TaskQuestion } from './task.ts'
 import { findTaskFiles, firstReadable } from './text-lines.ts'
 import { withTemporaryVersion } from './temporary-version.ts'
 import type { TemporaryVersion } from './temporary-version.ts'
-import { openTools } from './tools.ts'
-import type { EvaluationOutput, EvaluationTools } from './tools.ts'
 import { words } from '#core/index/analysis/words.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
@@ -71,7 +71,8 @@ export async function evaluateDataSet(
     known: await offsetFields(corpus, signal),
   })
   const tools = await openTools(flags, task.questions, output, signal)
-  const relevant = new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels)))
+  const judged = task.questions.flatMap(({ qrels }) => [...qrels])
+  const relevant = new Set(judged.flatMap(([record, score]) => (score > 0 ? [record] : [])))
   const { searchQuestions } = flags
   const { progress: onProgress, note } = output
   const version = { corpus, mapping, searchQuestions, relevant, onProgress, note, ...tools }
@@ -83,10 +84,6 @@ export async function evaluateDataSet(
     }
     return await askBuilt(flags, asked, built, tools)
   })
-}
-
-function relevantIn(qrels: TaskQuestion['qrels']): readonly string[] {
-  return [...qrels].filter(([, score]) => score > 0).map(([record]) => record)
 }
 
 /** Confines each question to its value; a value that no record has leaves no passages. */

@@ -87,7 +87,7 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
       qrels,
       answerable,
       limitedTo,
-      asOf: dayOf(query.metadata.get('metadata.as_of')),
+      asOf: z.iso.date().safeParse(query.metadata.get('metadata.as_of')).data,
     })
   }
   if (!questions.some(({ qrels }) => qrels.size > 0))
@@ -112,10 +112,6 @@ function shortened(text: string): string {
   return text.length <= SEARCH_BOUNDS.queryCharactersMax
     ? text
     : [...text].slice(0, SEARCH_BOUNDS.queryCharactersMax).join('')
-}
-
-function dayOf(written: string | undefined): string | undefined {
-  return z.iso.date().safeParse(written).data
 }
 
 function notesOf(

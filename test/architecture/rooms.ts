@@ -92,7 +92,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operator/processes': [],
   'operator/actions': ['operator/processes'],
   'operator/command-line': ['operator/actions', 'operator/processes'],
-  'operator/commands': ['operator/actions', 'operator/command-line'],
+  'operator/commands': ['operator/actions', 'operator/command-line', 'operator/processes'],
   'operator/evaluate': ['operator/command-line', 'operator/processes'],
   'operator/demo': ['operator/actions', 'operator/command-line', 'operator/processes'],
   'operator/main.ts': ['operator/commands'],

@@ -4,19 +4,18 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 /** A checkout of two packages, with an `npm` that writes down how it was called and then installs or fails. */
 let checkout: string
@@ -31,7 +30,7 @@ const LOCK = {
 
 beforeEach(() => {
   // The space in the name is deliberate.
-  checkout = mkdtempSync(join(tmpdir(), 'evidence checkout-'))
+  checkout = join(folderOfTest(), 'a checkout')
   mkdirSync(join(checkout, 'operator'), { recursive: true })
   mkdirSync(join(checkout, 'tools'))
   copyFileSync(
@@ -42,8 +41,6 @@ beforeEach(() => {
   writeFileSync(join(checkout, 'script.mjs'), 'console.log(JSON.stringify(process.argv.slice(2))); process.exit(7)')
   writeNpm('exit 1')
 })
-
-afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
 function writeNpm(body: string): void {
   writeFileSync(

@@ -1,13 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { demoCorpus, openWorkerHarness } from '#test/support/jobs.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
 import { PLAINTEXT } from '#test/support/search-node.ts'
 import { testSecrets } from '#test/support/secrets.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { harness, redis, startWorker } = await openWorkerHarness()
 const { KEY_PEPPERS, SERVICE_SECRET } = testSecrets()
@@ -20,8 +20,7 @@ const environment = {
   SERVICE_SECRET,
 }
 const operator = commandLine(environment)
-const folder = mkdtempSync(join(tmpdir(), 'evidence-recipe-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = folderOfFile()
 beforeEach(async () => {
   await startWorker({ nodes: openSearchNodeClients([harness.searchNode], PLAINTEXT) })
 })

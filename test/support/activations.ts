@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -7,7 +7,7 @@ import { activate } from '#jobs/activate/pipeline.ts'
 import type { ActivateDeps } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
-import { silent, smallSource, startJobsHarness } from './jobs.ts'
+import { silent, smallSource, openJobsHarness } from './jobs.ts'
 import type { JobsHarness } from './jobs.ts'
 import { PLAINTEXT } from './search-node.ts'
 import { insertSignedReview, makeComparable } from './reviews.ts'
@@ -20,13 +20,15 @@ export interface ActivationHarness {
   readonly knowledgeBaseId: string
   /** Ids of the builds that made the versions. */
   readonly builds: readonly [string, string, string]
-  close(): Promise<void>
 }
 
 export async function startActivationHarness(): Promise<ActivationHarness> {
-  const harness = await startJobsHarness()
+  const harness = await openJobsHarness()
   // Nothing listens at the second address: a node that is down.
   const nodes = openSearchNodeClients([harness.searchNode, '127.0.0.1:9'], PLAINTEXT)
+  afterAll(() => {
+    for (const node of nodes) node.close()
+  })
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await harness.importFolder(knowledgeBaseId, smallSource)
   async function build(): Promise<string> {
@@ -39,10 +41,6 @@ export async function startActivationHarness(): Promise<ActivationHarness> {
     nodes,
     knowledgeBaseId,
     builds: await Promise.all([build(), build(), build()]),
-    async close() {
-      for (const node of nodes) node.close()
-      await harness.stop()
-    },
   }
 }
 

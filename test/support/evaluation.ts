@@ -4,7 +4,7 @@ import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/searc
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { spaceOf } from './artifact.ts'
 
 /** A question that asks for the record `${id}-answer`; given fields override it. */

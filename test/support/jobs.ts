@@ -18,7 +18,7 @@ import { createLog } from '#core/platform/log.ts'
 import { attemptBuild } from '#jobs/version-build/attempt.ts'
 import { runBuildChild } from '#jobs/version-build/run-child.ts'
 import type { AttemptOutcome, BuildMark, BuildOutcome, RunChildOptions } from '#jobs/version-build/run-child.ts'
-import { claimRun } from '#jobs/version-build/runs.ts'
+import { claimRun } from '#jobs/version-build/process.ts'
 import { jobsConfig } from '#jobs/platform/config.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
@@ -179,6 +179,13 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   }
 }
 
+/** The same, stopped after the tests of the calling file. */
+export async function openJobsHarness(): Promise<JobsHarness> {
+  const harness = await startJobsHarness()
+  afterAll(() => harness.stop())
+  return harness
+}
+
 export interface WorkerHarness {
   readonly harness: JobsHarness
   readonly redis: TestRedis
@@ -192,7 +199,7 @@ export interface WorkerHarness {
 
 /** An import to build, and job workers that end after the test that started them. Closes after the calling file. */
 export async function openWorkerHarness(): Promise<WorkerHarness> {
-  const harness = await startJobsHarness()
+  const harness = await openJobsHarness()
   const redis = await openTestRedis()
   const connection = openQueueRedis(redis.url, silent)
   const builds = openQueue('build', connection.redis, silent)
@@ -206,7 +213,6 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
     await builds.close()
     connection.close()
     await redis.release()
-    await harness.stop()
   })
   return {
     harness,

@@ -7,7 +7,7 @@ import type { Database, Queryable } from '#core/db/pool.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { runProgram } from '#operator/commands/program.ts'
 import { COMPILE_CACHE } from './processes.ts'
-import { connectTestPools } from './postgres.ts'
+import { openTestPools } from './postgres.ts'
 import type { TestDatabase } from './postgres.ts'
 import { testSecrets } from './secrets.ts'
 
@@ -100,11 +100,10 @@ export interface OperatorHarness {
   readonly cli: Cli
   readonly peppers: readonly Pepper[]
   readonly serviceSecrets: ServiceSecrets
-  close(): Promise<void>
 }
 
 export async function openOperatorHarness(further: Readonly<Record<string, string>> = {}): Promise<OperatorHarness> {
-  const { database: urls, owner, operator, close } = await connectTestPools()
+  const { database: urls, owner, operator } = await openTestPools()
   const secrets = testSecrets()
   const environment = {
     DATABASE_URL: urls.operatorUrl,
@@ -120,7 +119,6 @@ export async function openOperatorHarness(further: Readonly<Record<string, strin
     cli: commandLine(environment),
     peppers: CREDENTIAL_SETTINGS.KEY_PEPPERS.schema.parse(secrets.KEY_PEPPERS),
     serviceSecrets: CREDENTIAL_SETTINGS.SERVICE_SECRET.schema.parse(secrets.SERVICE_SECRET),
-    close,
   }
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
@@ -22,6 +21,8 @@ import { markdownSource } from './markdown-source.ts'
 import { makeComparable } from './reviews.ts'
 import { ARTIFACT_KEYS, STORED_PROFILE } from './version-rows.ts'
 import { until } from './until.ts'
+import { folderOfFile } from '#test/support/folder.ts'
+import { afterAll } from 'vitest'
 
 const quiet = createLog('test', 'silent')
 export const withId = z.object({ id: z.uuid() })
@@ -35,9 +36,10 @@ export interface CorpusHarness extends OperatorHarness {
 }
 
 export async function openCorpusHarness(): Promise<CorpusHarness> {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
+  const folder = folderOfFile()
   const storeUrl = pathToFileURL(join(folder, 'store')).href
   const redis = await openTestRedis()
+  afterAll(() => redis.release())
   const harness = await openOperatorHarness({
     REDIS_URL: redis.url,
     ARTIFACT_STORE: storeUrl,
@@ -49,11 +51,6 @@ export async function openCorpusHarness(): Promise<CorpusHarness> {
     redis,
     store: createSignedStore({ ARTIFACT_STORE: storeUrl, MANIFEST_PUBLIC_KEY: [ARTIFACT_KEYS.publicKeyDer] }),
     folder,
-    async close() {
-      await harness.close()
-      await redis.release()
-      rmSync(folder, { recursive: true, force: true })
-    },
   }
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { MODELS_BOUNDS } from './bounds.ts'
+import { MODELS_BOUNDS } from '#jobs/encoder/bounds.ts'
 import type { PinnedFile } from './catalogue.ts'
 
 export interface Download {
@@ -55,7 +55,7 @@ async function continued(file: Download, have: number): Promise<string | undefin
     // Without a range, or with another one, the file begins again.
     const from = reply.status === 206 ? rangeStart(reply) : 0
     if (from !== 0 && from !== have) return 'the server sent another range'
-    assertSize(file, from, Number(reply.headers.get('content-length') ?? 0))
+    if (from + Number(reply.headers.get('content-length') ?? 0) > file.pinned.bytes) throw tooLarge(file.pinned)
     await append(file, reply, { from, onProgress: () => timer.refresh() })
     return undefined
   } catch (error) {
@@ -112,10 +112,6 @@ async function followed(file: Download, have: number, signal: AbortSignal): Prom
     url = next
   }
   throw new OperatorError(`${url.host} redirects more than ${MODELS_BOUNDS.fetchRedirectsMax} times: check --from.`)
-}
-
-function assertSize({ pinned }: Download, from: number, length: number): void {
-  if (from + length > pinned.bytes) throw tooLarge(pinned)
 }
 
 function tooLarge({ path, bytes }: PinnedFile): OperatorError {

@@ -1,18 +1,23 @@
-import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
+import { CALIBRATION_CURVE_POINTS_MAX, modelLogOdds, modelProbability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { WITHOUT_EVIDENCE_MAX } from '#core/domain/decision.ts'
 import { DESCRIPTIVE_PREDICTORS } from '#core/domain/predictors.ts'
-import { aurc, auroc, expectedCalibrationError, riskCoverageCurve } from '#jobs/evaluation/metrics/abstention.ts'
-import type { ScoredQuestion } from '#jobs/evaluation/metrics/abstention.ts'
+import {
+  aurc,
+  auroc,
+  expectedCalibrationError,
+  riskCoverageCurve,
+  operatingPoints,
+} from '#jobs/evaluation/metrics/abstention.ts'
+import type { ScoredQuestion, OperatingPoint } from '#jobs/evaluation/metrics/abstention.ts'
 import { assignFolds, outOfFoldProbabilities } from './folds.ts'
 import { fitLogisticRegression } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
-import { thresholdForTarget } from './target-threshold.ts'
 
 /** A low margin may say that several passages hold the answer, or that none does. */
 const OF_ANY_SIGN: readonly string[] = [...DESCRIPTIVE_PREDICTORS, 'reader_margin']
-export const CALIBRATION_FOLDS = 5
-export const CALIBRATION_PENALTY = 1
+const CALIBRATION_FOLDS = 5
+const CALIBRATION_PENALTY = 1
 /** Minimum of fitted questions of each kind; fewer cannot measure a risk of one in twenty. */
 export const CALIBRATION_QUESTIONS_MIN = 20
 
@@ -29,13 +34,11 @@ export interface CalibrationQuestion extends LabelledSample {
   readonly isEvident?: boolean
 }
 
-export interface CalibrationOptions {
+interface CalibrationOptions {
   /** Names, in the order of every question's features. */
   readonly features: readonly string[]
   /** In [0, 1]. */
   readonly targetRisk: number
-  readonly folds?: number
-  readonly penalty?: number
   /** Of the features; those of the questions are not lower. */
   readonly floors?: Calibration['floors']
   /** The model that gave the probabilities; absent: none did. */
@@ -62,19 +65,19 @@ export function fitCalibration(
   questions: readonly CalibrationQuestion[],
   options: CalibrationOptions,
 ): Fitted | undefined {
-  const { features, targetRisk, folds: foldsMax = CALIBRATION_FOLDS, penalty = CALIBRATION_PENALTY } = options
+  const { features, targetRisk } = options
   const ordered = questions.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const fitted = ordered.filter(({ given }) => given === undefined)
   const withEvidence = fitted.filter((question) => question.sufficient).length
   if (Math.min(withEvidence, fitted.length - withEvidence) < CALIBRATION_QUESTIONS_MIN) return undefined
   const folds = assignFolds(
     fitted.map((question) => question.group ?? question.id),
-    foldsMax,
+    CALIBRATION_FOLDS,
   )
   const foldCount = new Set(folds).size
   if (foldCount < 2) return undefined
   const mayFall = features.map((name) => OF_ANY_SIGN.includes(name))
-  const probabilities = outOfFoldProbabilities(fitted, folds, penalty, mayFall)
+  const probabilities = outOfFoldProbabilities(fitted, folds, CALIBRATION_PENALTY, mayFall)
   const scores = new Map(fitted.map(({ id }, at) => [id, probabilities[at] ?? 0]))
   const scored = ordered.map((question) => ({ ...question, score: question.given ?? scores.get(question.id) ?? 0 }))
   // A list without evidence is no right answer.
@@ -87,7 +90,7 @@ export function fitCalibration(
   }))
   const calibration: Calibration = {
     features,
-    ...fitLogisticRegression(fitted, penalty, mayFall),
+    ...fitLogisticRegression(fitted, CALIBRATION_PENALTY, mayFall),
     floors: options.floors,
     named: options.named ?? null,
     threshold: target.threshold,
@@ -102,4 +105,99 @@ export function fitCalibration(
     answerable: ordered.filter((question) => question.sufficient).length,
   }
   return { calibration, targetReached: target.reached, outOfFold }
+}
+
+interface TargetThreshold {
+  /** In [0, 1]; a question is answered if and only if its probability is not less. */
+  readonly threshold: number
+  /** Share of the questions answered at the threshold; 0 when no threshold reaches the target. */
+  readonly coverage: number
+  /** Share of the answers without evidence; 0 when nothing is answered. */
+  readonly risk: number
+  readonly reached: boolean
+}
+
+/**
+ * Returns the threshold at which most questions with evidence are answered, under two limits. At most the target share
+ * of the answers lacks evidence, and at most one in ten questions without evidence is answered. Of equal thresholds the
+ * highest counts. It is placed midway to the next lower observed probability, so that rounding cannot move a question
+ * across. Where even the highest probabilities exceed the target, the threshold is midway between the highest
+ * probability without evidence and 1. It is then never below 1 - target, at which a calibrated probability keeps the
+ * target by itself.
+ * @param questions with probabilities from cross-validation.
+ */
+export function thresholdForTarget(questions: readonly ScoredQuestion[], targetRisk: number): TargetThreshold {
+  const reached = bestUnderTarget(questions, targetRisk)
+  if (reached !== undefined) {
+    const below = operatingPoints(questions).find(({ threshold }) => threshold < reached.threshold)
+    return {
+      ...reached,
+      threshold: below === undefined ? reached.threshold : between(below.threshold, reached.threshold),
+      reached: true,
+    }
+  }
+  const doubtful = questions.filter(({ sufficient }) => !sufficient).map(({ score }) => score)
+  const highest = doubtful.reduce((most, score) => Math.max(most, score), 0)
+  return { threshold: Math.max(1 - targetRisk, between(highest, 1)), coverage: 0, risk: 0, reached: false }
+}
+
+/** Maximum share of the questions without evidence that may be answered, independent of their number. */
+export const INSUFFICIENT_ANSWERED_MAX = 0.1
+
+function bestUnderTarget(questions: readonly ScoredQuestion[], targetRisk: number): OperatingPoint | undefined {
+  const insufficient = questions.filter(({ sufficient }) => !sufficient).length
+  let best: { readonly point: OperatingPoint; readonly right: number } | undefined
+  for (const point of operatingPoints(questions)) {
+    const answered = Math.round(point.coverage * questions.length)
+    const wrong = Math.round(point.risk * answered)
+    if (point.risk > targetRisk || wrong > insufficient * INSUFFICIENT_ANSWERED_MAX) continue
+    if (best === undefined || answered - wrong > best.right) best = { point, right: answered - wrong }
+  }
+  return best?.point
+}
+
+/** Returns the midpoint, or the upper value where float64 has no number between the two. */
+function between(lower: number, upper: number): number {
+  const middle = (lower + upper) / 2
+  return middle > lower ? middle : upper
+}
+
+type NamedModel = NonNullable<Calibration['named']>
+
+interface CorrectedNamed {
+  readonly model: NamedModel
+  /** Of each question, from a model that was corrected without it. */
+  readonly probabilities: readonly number[]
+}
+
+/**
+ * Corrects the model for lists of a named provision on labelled questions: their log-odds under it are the one feature
+ * of a logistic regression (Platt 1999), so that few questions move level and slope and not the weights among its
+ * features. It stays as it is with fewer than CALIBRATION_QUESTIONS_MIN questions of a kind, or where higher log-odds
+ * would be worse.
+ * @param questions with the features of the model.
+ */
+export function correctNamed(model: NamedModel, questions: readonly CalibrationQuestion[]): CorrectedNamed {
+  const asItIs = { model, probabilities: questions.map(({ features }) => modelProbability(model, features)) }
+  const sufficient = questions.filter((question) => question.sufficient).length
+  const folds = assignFolds(
+    questions.map(({ id, group }) => group ?? id),
+    CALIBRATION_FOLDS,
+  )
+  if (Math.min(sufficient, questions.length - sufficient) < CALIBRATION_QUESTIONS_MIN || new Set(folds).size < 2)
+    return asItIs
+  const samples = questions.map((question) => ({ ...question, features: [modelLogOdds(model, question.features)] }))
+  const {
+    coefficients: [slope = 0],
+    means: [mean = 0],
+    scales: [scale = 1],
+    intercept,
+  } = fitLogisticRegression(samples, CALIBRATION_PENALTY)
+  if (slope <= 0) return asItIs
+  const corrected = {
+    ...model,
+    coefficients: model.coefficients.map((coefficient) => (coefficient * slope) / scale),
+    intercept: intercept + ((model.intercept - mean) * slope) / scale,
+  }
+  return { model: corrected, probabilities: outOfFoldProbabilities(samples, folds, CALIBRATION_PENALTY) }
 }

@@ -7,7 +7,6 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
-import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
@@ -16,7 +15,7 @@ import { createReader } from '#core/reading/reader.ts'
 import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
 import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
 import type { ComparedContents } from './compared-passages.ts'
-import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
+import { unlessDamaged } from '#jobs/evaluation/altered-candidate.ts'
 
 /** The served version that a candidate would replace. */
 export interface ActiveVersion extends PreparedVersion {
@@ -89,10 +88,8 @@ export async function signedContents(
   publicKeysDer: Parameters<typeof readSignedManifest>[1],
 ): Promise<ComparedContents> {
   const folder = store.artifactFolder(versionId)
-  try {
-    const { manifest } = await readSignedManifest(folder, publicKeysDer, manifestDigest)
-    return { versionId, folder, manifest, facets }
-  } catch (error) {
-    throw error instanceof ArtifactError ? damagedArtifact(side, versionId, error) : error
-  }
+  const { manifest } = await unlessDamaged(side, versionId, () =>
+    readSignedManifest(folder, publicKeysDer, manifestDigest),
+  )
+  return { versionId, folder, manifest, facets }
 }

@@ -5,18 +5,21 @@ import { spaceKey } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { askRecords, servedMode } from '#jobs/evaluation/ask.ts'
 import type { AskContext, AskRecordsContext } from '#jobs/evaluation/ask.ts'
-import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
-import type { RankingComparison } from '#jobs/evaluation/metrics/comparison.ts'
-import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import { compareRankings } from '#jobs/evaluation/metrics/ranking.ts'
+import type { RankingComparison, RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import type { Outcome } from '#jobs/evaluation/outcomes.ts'
 import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
-import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
+import type { SourceIdOf, NoteSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import type { ActiveVersion } from './active-version.ts'
 import type { AnswerChange } from './changes-file.ts'
-import type { AskedQuestions } from './questions.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
+import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
+import type { KnownItemQuestion } from '#jobs/evaluation/known-items.ts'
+import type { ComparedContents } from './compared-passages.ts'
+import { unlessDamaged } from '#jobs/evaluation/altered-candidate.ts'
 
 export interface AnswersInput {
   readonly active: ActiveVersion
@@ -177,4 +180,58 @@ function kindOf(
   if (before.decision === 'abstain' || before.rank === null) return moved
   if (after.decision === 'abstain') return 'answers_lost'
   return after.rank === null || (before.rank === 1 && after.rank > 1) ? 'answers_wrong' : moved
+}
+
+/** Questions that both versions are asked. */
+export interface AskedQuestions {
+  readonly from: QuestionsFrom
+  readonly questions: readonly QueryWithQrels[]
+}
+
+interface QuestionSources {
+  /** The candidate's question set; undefined: none. */
+  readonly own: readonly QueryWithQrels[] | undefined
+  /** The question set of the active version; undefined: none. */
+  readonly activeSet: readonly QueryWithQrels[] | undefined
+  /** Artifact of the active version. */
+  readonly active: ComparedContents
+  readonly noteSourceIds: NoteSourceIds
+  /** UTC day on which "in force" is evaluated. */
+  readonly day: string
+}
+
+/**
+ * Returns the questions that both versions are asked: the question set of the active version, that of the candidate,
+ * and known items of the active version, each also by its citation. So neither an easy set nor a set that was left out
+ * hides a loss. Known items of the candidate could not ask for what it lost.
+ * @throws OperatorError where there are none.
+ */
+export async function comparisonQuestions(sources: QuestionSources): Promise<readonly AskedQuestions[]> {
+  const { own, activeSet } = sources
+  const items = await knownItemsOf(sources)
+  const known = items.flatMap((item) => [
+    item,
+    { ...item, id: `${item.id} by citation`, text: item.label, quoted: false },
+  ])
+  const asked: readonly (readonly [QuestionsFrom, readonly QueryWithQrels[] | undefined])[] = [
+    ['question set of the active version', activeSet],
+    ['question set', own],
+    ['known items of the active version', known],
+  ]
+  const all = asked.flatMap(([from, questions = []]) => (questions.length === 0 ? [] : [{ from, questions }]))
+  if (all.length > 0) return all
+  throw new OperatorError(
+    'The candidate cannot be compared with the active version, of which no passage makes a question (none is verified ' +
+      'and in force today, or each text is in several records): build with a question set that names relevant passages.',
+  )
+}
+
+async function knownItemsOf({
+  active: { versionId, folder, manifest },
+  noteSourceIds,
+  day,
+}: QuestionSources): Promise<readonly KnownItemQuestion[]> {
+  const file = manifest.files['passages.jsonl']
+  const passages = (): ReturnType<NoteSourceIds> => noteSourceIds(verifiedPassagesIn(folder, file))
+  return await unlessDamaged('before', versionId, () => sampleKnownItems(passages, day))
 }

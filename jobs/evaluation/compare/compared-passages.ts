@@ -41,8 +41,7 @@ export interface ComparedPassages {
  * altered in place has another digest.
  */
 export function openComparedPassages(side: Side, contents: ComparedContents): ComparedPassages {
-  const refuse = (error: unknown): unknown =>
-    error instanceof ArtifactError ? damagedArtifact(side, contents.versionId, error) : error
+  const refuse = (error: unknown): unknown => damagedArtifact(side, contents.versionId, error)
   const file = refusing(refuse, () => openPassages(join(contents.folder, 'passages.jsonl')))
   return {
     async *all() {

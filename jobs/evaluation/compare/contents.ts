@@ -14,9 +14,8 @@ import type { ChangesRecorder } from './recorder.ts'
 import { servedDigest } from './served-fields.ts'
 import { createRowInputs } from './tables.ts'
 import type { RowInputs } from './tables.ts'
-import { ArtifactError } from '#core/index/artifact-error.ts'
 import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/records.ts'
-import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
+import { unlessDamaged } from '#jobs/evaluation/altered-candidate.ts'
 
 export interface ContentsComparison {
   readonly before: ComparedContents
@@ -196,14 +195,12 @@ async function readSearchQuestions(
   differences: VersionDifferences,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
+  await unlessDamaged(side, versionId, async () => {
     for await (const { id, lang, q } of verifiedQueryExpansionsIn(folder, manifest.files['search-questions.jsonl'])) {
       signal.throwIfAborted()
       differences.addQueryExpansion(side, { passage: id, language: lang, text: q })
     }
-  } catch (error) {
-    throw error instanceof ArtifactError ? damagedArtifact(side, versionId, error) : error
-  }
+  })
 }
 
 /** Yields every search question that only one of the versions holds: each decides what is found. */

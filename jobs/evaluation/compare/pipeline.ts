@@ -7,22 +7,21 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
-import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
+import { readQuestionSet } from '#jobs/evaluation/questions.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 import { signedContents } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
 import { aliasChanges, readActs } from './alias-changes.ts'
-import { compareAnswers } from './answers.ts'
+import { compareAnswers, comparisonQuestions } from './answers.ts'
 import type { EvaluatedQuestions } from './answers.ts'
 import type { NamedChange } from './changes-file.ts'
 import { compareContents } from './contents.ts'
 import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
-import { comparisonQuestions } from './questions.ts'
 import { openChangesRecorder } from './recorder.ts'
 import { tableChanges } from './tables.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 
 /** Where the comparison reads and writes, and the limits that it applies. */
@@ -111,7 +110,7 @@ async function compareWith(
     const sameSet = candidate.questionSet === active.questionSet
     const sources = { own: sameSet ? undefined : own, activeSet, active: before, day: context.day }
     const record = recorder.record.bind(recorder)
-    const damaged = (error: ArtifactError): Error => damagedArtifact('before', before.versionId, error)
+    const damaged = (error: ArtifactError): unknown => damagedArtifact('before', before.versionId, error)
     const { from, ...ranking } = await withSourceIds(
       { ...before, ...before.manifest, damaged },
       async (activeSourceIdOf, noteSourceIds) => {

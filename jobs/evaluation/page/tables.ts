@@ -3,7 +3,7 @@ import { RANKING_MODES } from './evaluation-report.ts'
 import type { EvaluationReport, Gate } from './evaluation-report.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
-import { tableOf } from '#jobs/platform/page/table.ts'
+import { tableOf } from '#jobs/platform/page/document.ts'
 import { figure, milliseconds, percent, range, signed, whole } from './numbers.ts'
 import { metricName } from './verdict.ts'
 

@@ -4,6 +4,10 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { linesOf } from '#law/import/record/lines.ts'
 import { repeatsKey } from '#law/import/record/record-json.ts'
+import { stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { captureSources } from '#law/sources/capture.ts'
 
 /** A line of a file of search questions. */
 export interface QuestionLine extends QueryExpansion {
@@ -74,4 +78,36 @@ function parsed(bytes: Buffer, refused: (fault: string) => OperatorError): Query
 
 export function lineRefused(name: string, line: number, fault: string): OperatorError {
   return new OperatorError(`${name}, line ${line}, ${fault}: correct the search questions and build again.`)
+}
+
+/**
+ * Captures a file of JSON lines, so that a run reads the bytes that were checked.
+ * @param what begins a sentence.
+ * @returns the SHA-256 (hex) under which the store holds it.
+ * @throws OperatorError for a file that cannot be read or is too large.
+ */
+export async function captureLines(
+  path: string,
+  store: ArtifactStore,
+  what: string,
+  bytesMax: number,
+): Promise<string> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined || !found.isFile())
+    throw new OperatorError(`${what} ${path} is not a file that can be read: name a JSONL file.`)
+  if (found.size > bytesMax)
+    throw new OperatorError(`${what} ${path} is larger than ${bytesMax} bytes: take fewer of its lines.`)
+  const [captured] = await captureSources(store, [
+    { root: dirname(path), path, sourceName: basename(path), mediaType: 'application/x-ndjson' },
+  ])
+  if (captured === undefined)
+    throw new OperatorError(`${what} ${path} could not be captured: see whether the artifact store can be written to.`)
+  return captured.sha256Hex
+}
+
+/** @throws OperatorError as `captureLines`, and for a faulty line. */
+export async function captureSearchQuestions(path: string, store: ArtifactStore): Promise<string> {
+  const sha256 = await captureLines(path, store, 'The file of search questions', BUILD_BOUNDS.searchQuestionsBytesMax)
+  await readSearchQuestions(store.snapshotFile(sha256), basename(path))
+  return sha256
 }

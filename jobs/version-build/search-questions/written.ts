@@ -5,11 +5,14 @@ import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
+import { batchesOf, inGroups } from '#jobs/version-build/row-files.ts'
 import { passagesFile } from '#jobs/version-build/sort.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
-import { openQuestionCache } from './cache.ts'
-import type { QuestionCache } from './cache.ts'
 import type { QuestionWriter } from './writer.ts'
+import { mkdir, open, rm, stat } from 'node:fs/promises'
+import { z } from 'zod'
+import { parsedJson } from '#core/platform/json.ts'
+import { linesOf } from '#law/import/record/lines.ts'
 
 type WritingContext = Pick<BuildContext, 'workFolder' | 'store' | 'vectors' | 'progress' | 'warn' | 'signal'>
 
@@ -31,7 +34,7 @@ export async function writtenQuestions(
     await tellPrice(context, writer, cache)
     const placed: PlacedExpansion[] = []
     let row = 0
-    for await (const group of inGroups(passagesIn(passagesFile(workFolder)))) {
+    for await (const group of inGroups(passagesIn(passagesFile(workFolder)), BUILD_BOUNDS.vectorFileRows)) {
       signal.throwIfAborted()
       await writeMissing(context, writer, cache, group)
       for (const passage of group) {
@@ -85,13 +88,8 @@ async function writeMissing(
     const key = writer.keyOf(passage)
     if (cache.get(key) === undefined) missing.set(key, passage)
   }
-  const size = BUILD_BOUNDS.searchQuestionBatchPassages
-  const entries = [...missing]
-  const batches = Array.from({ length: Math.ceil(entries.length / size) }, (_, at) =>
-    entries.slice(at * size, (at + 1) * size),
-  )
   await forEachConcurrently(
-    batches,
+    batchesOf([...missing], BUILD_BOUNDS.searchQuestionBatchPassages),
     vectors.concurrency,
     async (batch, _index, either) => {
       const lists = await writer.write(
@@ -104,13 +102,45 @@ async function writeMissing(
   )
 }
 
-async function* inGroups(passages: AsyncIterable<PassageRecord>): AsyncGenerator<readonly PassageRecord[]> {
-  let group: PassageRecord[] = []
-  for await (const passage of passages) {
-    group.push(passage)
-    if (group.length < BUILD_BOUNDS.vectorFileRows) continue
-    yield group
-    group = []
+const entrySchema = z.strictObject({
+  /** SHA-256 (hex) of model, prompt and passage. */
+  key: z.string().length(64),
+  questions: z.array(z.string().min(1)).readonly(),
+})
+type CachedQuestions = z.infer<typeof entrySchema>
+
+/** Questions that a model wrote at an earlier time. */
+interface QuestionCache {
+  /** Empty: it wrote none that can be used. */
+  get(key: string): readonly string[] | undefined
+  add(entries: readonly CachedQuestions[]): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Opens a file to which each reply is appended, so that a build that is killed pays for no passage twice. A line that
+ * is no entry, as the last one of a killed build, is a miss. A file beyond the bound begins anew.
+ */
+async function openQuestionCache(path: string): Promise<QuestionCache> {
+  await mkdir(dirname(path), { recursive: true })
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  )
+  if (size > BUILD_BOUNDS.searchQuestionsBytesMax) await rm(path, { force: true })
+  const file = await open(path, 'a')
+  const known = new Map<string, readonly string[]>()
+  for await (const { bytes } of linesOf(path, BUILD_BOUNDS.searchQuestionCacheLineBytesMax)) {
+    const entry = entrySchema.safeParse(parsedJson(bytes?.toString('utf8') ?? ''))
+    if (entry.success) known.set(entry.data.key, entry.data.questions)
   }
-  if (group.length > 0) yield group
+  return {
+    get: (key) => known.get(key),
+    async add(entries) {
+      for (const { key, questions } of entries) known.set(key, questions)
+      // The line break before the entries ends what a killed build left.
+      await file.appendFile(`\n${entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')}`)
+    },
+    close: () => file.close(),
+  }
 }

@@ -11,7 +11,7 @@ import { endedBuilds, recentlyEndedBuilds } from '#core/db/builds.ts'
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
-import { removeArtifact, removeUnfinished } from '#jobs/version-build/remove.ts'
+import { removeArtifact, removeUnfinished } from '#jobs/version-build/row-files.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 
 export interface GarbageCollectionDeps {

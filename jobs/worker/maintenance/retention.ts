@@ -6,7 +6,7 @@ import { disposableSnapshots, disposableVersions } from '#core/db/retention.ts'
 import type { DisposableVersion, RetentionRules } from '#core/db/retention.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
-import { removeArtifact } from '#jobs/version-build/remove.ts'
+import { removeArtifact } from '#jobs/version-build/row-files.ts'
 
 /** Files that the rules let go. */
 export interface RetentionPlan {

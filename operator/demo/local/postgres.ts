@@ -17,7 +17,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isReachable, createDatabaseIfAbsent } from '#core/db/provision.ts'
 import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
-import type { OnSpawn, SystemUser, SupervisedProcess } from './supervised-process.ts'
+import type { OnSpawn, SystemUser } from './supervised-process.ts'
 
 /** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
 const START_TIMEOUT_MS = 180_000
@@ -94,15 +94,8 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     '-c',
     `${name}=${value}`,
   ])
-  const command = asCommand([
-    ...launch.prefix,
-    programs.postgres,
-    '-D',
-    join(folder, 'cluster'),
-    '-p',
-    String(port),
-    ...settings,
-  ])
+  const place = ['-D', join(folder, 'cluster'), '-p', String(port)]
+  const command = asCommand([...launch.prefix, programs.postgres, ...place, ...settings])
   const server = startSupervised({
     name: 'Postgres',
     command,
@@ -115,7 +108,10 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   const stop = (): Promise<void> => server.stop(STOP_TIMEOUT_MS)
   options.onSpawn?.(stop)
   await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => isReachable(adminUrl('postgres'))).catch(
-    (error: unknown) => abandon(server, error),
+    async (error: unknown) => {
+      await server.kill()
+      throw error
+    },
   )
   return {
     port,
@@ -125,11 +121,6 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     stop,
     kill: () => server.kill(),
   }
-}
-
-async function abandon(server: SupervisedProcess, error: unknown): Promise<never> {
-  await server.kill()
-  throw error
 }
 
 function asCommand([program, ...args]: readonly string[]): readonly [string, ...string[]] {

@@ -45,7 +45,9 @@ export interface LocalRedis {
 export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const folder = resolve(options.folder)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const program = findRedis() ?? installRedis(options.onLog) ?? installFallback(folder, options.onLog)
+  const installed = (): string | undefined =>
+    installDebianPackage('redis-server', options.onLog) ? findRedis() : undefined
+  const program = findRedis() ?? installed() ?? installFallback(folder, options.onLog)
   const port = await freePort()
   const logFile = join(folder, 'redis.log')
   const launch = (): Promise<SupervisedProcess> => launchRedis(program, folder, port, logFile, options)
@@ -131,33 +133,14 @@ function findRedis(): string | undefined {
     .find((path) => path !== undefined && path !== '')
 }
 
-function installRedis(say?: (line: string) => void): string | undefined {
-  return installDebianPackage('redis-server', say) ? findRedis() : undefined
-}
-
 /** Compiles Redis from source below the data folder, which needs the internet, a C compiler and make. */
 function installFallback(folder: string, say?: (line: string) => void): string {
   const home = join(folder, 'server')
   say?.(`Redis is missing: building it with ${FALLBACK_PACKAGE} (several minutes).`)
   mkdirSync(home, { recursive: true })
-  spawnSync(
-    'npm',
-    [
-      'install',
-      '--prefix',
-      home,
-      '--no-save',
-      '--no-audit',
-      '--no-fund',
-      '--ignore-scripts',
-      '--loglevel=error',
-      FALLBACK_PACKAGE,
-    ],
-    {
-      stdio: 'ignore',
-      timeout: INSTALL_TIMEOUT_MS,
-    },
-  )
+  const quietly = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
+  const install = ['install', '--prefix', home, ...quietly, FALLBACK_PACKAGE]
+  spawnSync('npm', install, { stdio: 'ignore', timeout: INSTALL_TIMEOUT_MS })
   const script =
     "const { RedisBinary } = require('redis-memory-server'); RedisBinary.getPath({ downloadDir: " +
     'process.argv[1] }).then((path) => console.log(path), () => process.exit(1))'

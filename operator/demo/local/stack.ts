@@ -8,7 +8,7 @@ import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
 import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 import { startService } from './processes.ts'
-import type { LocalService } from './processes.ts'
+import type { LocalService, ServiceOptions } from './processes.ts'
 import { freePort } from './supervised-process.ts'
 import type { OnSpawn } from './supervised-process.ts'
 
@@ -67,12 +67,17 @@ function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }
 
-/** Returns the folders that hold the code of a service. */
-function codeOf(
-  settings: Pick<StackSettings, 'restartOnChange'>,
-  service: 'gateway' | 'search-node' | 'jobs',
-): readonly string[] | undefined {
-  return settings.restartOnChange === true ? ['core', 'law', 'proto', service] : undefined
+type Common = Pick<ServiceOptions, 'name' | 'script' | 'logFile' | 'restartOn' | 'onSpawn'>
+
+/** Options that every service has. Those that restart do so where their code changes. */
+function optionsOf(
+  settings: Pick<StackSettings, 'folder' | 'restartOnChange' | 'onSpawn'>,
+  name: string,
+  script: string,
+): Common {
+  const code = ['core', 'law', 'proto', script.split('/', 1)[0] ?? '']
+  const restartOn = settings.restartOnChange === true ? code : undefined
+  return { name, script, logFile: logFileOf(settings, name), restartOn, onSpawn: settings.onSpawn }
 }
 
 function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): string {
@@ -89,9 +94,8 @@ export async function startSearchNode(
   const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
     const service = await startService({
-      name,
+      ...optionsOf(settings, name, 'search-node/main.ts'),
       nodeOptions: SEARCH_NODE_OPTIONS,
-      script: 'search-node/main.ts',
       environment: {
         ...compileCache(),
         ...settings.environment,
@@ -100,9 +104,6 @@ export async function startSearchNode(
         SEARCH_LISTEN: address,
         DRAIN_MS: '200',
       },
-      logFile: logFileOf(settings, name),
-      restartOn: codeOf(settings, 'search-node'),
-      onSpawn: settings.onSpawn,
       ready: async () => (await client.status(STATUS_TIMEOUT_MS)).threads > 0,
     })
     return { ...service, address }
@@ -120,8 +121,7 @@ export async function startJobs(
   const logFile = logFileOf(settings, name)
   const linesBefore = readyLines(logFile)
   return startService({
-    name,
-    script: 'jobs/worker/main.ts',
+    ...optionsOf(settings, name, 'jobs/worker/main.ts'),
     environment: {
       ...compileCache(),
       ...settings.environment,
@@ -132,9 +132,6 @@ export async function startJobs(
       MANIFEST_PRIVATE_KEY: settings.secrets.MANIFEST_PRIVATE_KEY,
       MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
     },
-    logFile,
-    restartOn: codeOf(settings, 'jobs'),
-    onSpawn: settings.onSpawn,
     ready: async () => readyLines(logFile) > linesBefore,
   })
 }
@@ -152,16 +149,12 @@ export async function startTrace(settings: StackSettings, name = 'trace'): Promi
   const listen = `127.0.0.1:${await freePort()}`
   const url = `http://${listen}`
   const service = await startService({
-    name,
-    script: 'jobs/trace/main.ts',
+    ...optionsOf(settings, name, 'jobs/trace/main.ts'),
     environment: {
       ...compileCache(),
       TRACE_DIR: createArtifactStore(storeUrl(settings)).traceFolder,
       TRACE_LISTEN: listen,
     },
-    logFile: logFileOf(settings, name),
-    restartOn: codeOf(settings, 'jobs'),
-    onSpawn: settings.onSpawn,
     ready: async () => (await fetch(url, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status < 500,
   })
   return { ...service, url }
@@ -177,8 +170,7 @@ export async function startGateway(
   const listen = `127.0.0.1:${port ?? (await freePort())}`
   const internalListen = `127.0.0.1:${await freePort()}`
   const service = await startService({
-    name,
-    script: 'gateway/main.ts',
+    ...optionsOf(settings, name, 'gateway/main.ts'),
     root: settings.root,
     environment: {
       DRAIN_MS: '500',
@@ -193,9 +185,6 @@ export async function startGateway(
       GATEWAY_LISTEN: listen,
       GATEWAY_INTERNAL_LISTEN: internalListen,
     },
-    logFile: logFileOf(settings, name),
-    restartOn: codeOf(settings, 'gateway'),
-    onSpawn: settings.onSpawn,
     ready: async () =>
       (await fetch(`http://${internalListen}/readyz`, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status ===
       200,

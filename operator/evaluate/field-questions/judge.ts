@@ -55,13 +55,9 @@ export function judge(
 export function firstRight({ relevant }: FieldQuestion, passages: SearchResult['passages']): number | null {
   const at = passages
     .slice(0, FIRST_PASSAGES)
-    .findIndex(({ sourceId }) => relevant.has(sourceId) || relevant.has(corpusIdOf(sourceId)))
+    // A number distinguishes records of one id (`numberedId`).
+    .findIndex(({ sourceId }) => relevant.has(sourceId) || relevant.has(sourceId.replace(/~\d+$/, '')))
   return at === -1 ? null : at + 1
-}
-
-/** Removes the number that distinguishes records of one id (`numberedId`). */
-function corpusIdOf(sourceId: string): string {
-  return sourceId.replace(/~\d+$/, '')
 }
 
 /** Returns one JSON line for each question, in the order in which they were read. */
@@ -69,17 +65,9 @@ export function detailLines(outcomes: readonly FieldQuestionOutcome[]): string {
   return outcomes.map((outcome) => `${JSON.stringify(detailOf(outcome))}\n`).join('')
 }
 
-function detailOf({
-  corpus,
-  question: { id, kind, label, half },
-  decision,
-  observedValue,
-  unsupported,
-  predictors,
-  read,
-  rank,
-  first,
-}: FieldQuestionOutcome): object {
+function detailOf(outcome: FieldQuestionOutcome): object {
+  const { corpus, question, decision, observedValue, unsupported, predictors, read, rank, first } = outcome
+  const { id, kind, label, half } = question
   return {
     corpus,
     id,

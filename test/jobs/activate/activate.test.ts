@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { status } from '@grpc/grpc-js'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
@@ -19,7 +19,6 @@ const {
   knowledgeBaseId,
   builds: [first, second, third],
 } = activation
-afterAll(() => activation.close())
 
 interface Shown {
   readonly active: string | null

@@ -1,5 +1,5 @@
 import { verify } from 'node:crypto'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { insertLink, readChain } from '#core/db/version-chain.ts'
 import type { ChainLink } from '#core/db/version-chain.ts'
 import { chainEntrySchema, chainText } from '#core/domain/version-chain.ts'
@@ -7,20 +7,15 @@ import { sha256 } from '#core/platform/digest.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { createHistoryBase } from '#test/support/version-rows.ts'
-import type { HistoryBase } from '#test/support/version-rows.ts'
 import { activateSigned } from '#test/support/version-chain.ts'
 
 const { owner, jobs } = await openTestPools()
 const keys = signingKeys()
-let base: HistoryBase
+const base = await createHistoryBase(owner)
+const versions = [await base.createVersion(), await base.createVersion()]
+for (const at of [0, 1, 0]) await activateSigned({ owner, jobs, base, keys }, versions[at] ?? '')
 const links: ChainLink[] = []
-
-beforeAll(async () => {
-  base = await createHistoryBase(owner)
-  const [first, second] = [await base.createVersion(), await base.createVersion()]
-  for (const version of [first, second, first]) await activateSigned({ owner, jobs, base, keys }, version)
-  for await (const link of readChain(jobs, base.id)) links.push(link)
-})
+for await (const link of readChain(jobs, base.id)) links.push(link)
 
 test('every activation is an entry with the hash of the one before, signed with the key of the manifests', () => {
   const key = { key: keys.publicKeyDer, format: 'der', type: 'spki' } as const

@@ -1,32 +1,22 @@
-import { readFile, rm, mkdtemp, readdir } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { isPublic } from '#jobs/capture/addresses.ts'
-import { fetchInto } from '#jobs/capture/fetch.ts'
+import { isPublic, fetchInto } from '#jobs/capture/fetch.ts'
 import type { Fetched } from '#jobs/capture/fetch.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
-import type { JsonServer } from '#test/support/json-server.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-let folder: string
-let server: JsonServer
+const folder = folderOfFile()
 let answer: RequestListener
 const seen: IncomingMessage[] = []
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fetch-'))
-  server = await startJsonServer((request, response) => {
-    seen.push(request)
-    answer(request, response)
-  })
+const server = await startJsonServer((request, response) => {
+  seen.push(request)
+  answer(request, response)
 })
-afterAll(async () => {
-  await server.stop()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => server.stop())
 
 const BYTES = Buffer.from('<act>\u00A7 1</act>\n')
 

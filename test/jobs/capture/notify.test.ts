@@ -1,23 +1,16 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
-import { notify } from '#jobs/capture/notify.ts'
+import { notify } from '#jobs/capture/schedule.ts'
 import { jobsConfig } from '#jobs/platform/config.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const EVENT = { event: 'candidate', knowledge_base: 'bees; touch /tmp/never' }
-let folder: string
+const folder = folderOfFile()
 const logged: string[] = []
 const log = createLog('test', 'warn', (line) => logged.push(line))
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'notify-'))
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-})
 
 test('a command is told on standard input, with its fixed arguments and no variable of the worker', async () => {
   const out = join(folder, 'told')

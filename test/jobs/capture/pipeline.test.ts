@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertBuild, readBuild } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import { disposableSnapshots } from '#core/db/retention.ts'
@@ -20,9 +19,9 @@ import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#operator/actions/sources.ts'
 import { QUIET_BUILD } from '#test/jobs/version-build/quiet-build.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
-import type { JsonServer } from '#test/support/json-server.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { insertVersion } from '#test/support/version-rows.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const STATED = `authority: Bee Office
 jurisdiction: ZZ
@@ -32,8 +31,7 @@ effective_at: 2020-01-01
 `
 const { jobs, operator: pool, owner } = await openTestPools()
 const operator = { database: pool, actor: 'tester' }
-let folder: string
-let server: JsonServer
+const folder = folderOfFile()
 let page: string
 /** The server is asked for a change by it. */
 let tag: string
@@ -43,18 +41,12 @@ function law(rule: string): string {
   return `<!doctype html><html lang="en"><body><h1>Bees</h1><h2>Hives</h2><p>${rule}</p><h2>Honey</h2><p>Store it.</p></body></html>`
 }
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'capture-'))
-  await writeFile(join(folder, 'stated.yaml'), STATED)
-  server = await startJsonServer(({ headers }, response) => {
-    if (headers['if-none-match'] === tag) response.writeHead(304).end()
-    else response.writeHead(200, { etag: tag }).end(page)
-  })
+await writeFile(join(folder, 'stated.yaml'), STATED)
+const server = await startJsonServer(({ headers }, response) => {
+  if (headers['if-none-match'] === tag) response.writeHead(304).end()
+  else response.writeHead(200, { etag: tag }).end(page)
 })
-afterAll(async () => {
-  await server.stop()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => server.stop())
 function change(to: string): void {
   page = to
   tag = `"${randomUUID()}"`

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { insertCapture, insertSource, lastGoodCapture } from '#core/db/sources.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
@@ -13,34 +12,28 @@ import type { Captured } from '#jobs/capture/pipeline.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, sourceNamed } from '#operator/actions/sources.ts'
 import { openTestPools } from '#test/support/postgres.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const SECRET = '<!doctype html><html lang="en"><body><h1>Bees</h1><p>The secret of the job worker.</p></body></html>'
 const { jobs, operator: pool } = await openTestPools()
-let folder: string
-/** The only root of the job worker. */
-let root: string
+const folder = folderOfFile()
 let store: ArtifactStore
 let base: string
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'places-'))
-  root = join(folder, 'root')
-  for (const path of ['root/good', 'root/with-link', 'root/with-stated', 'root-secret'])
-    await mkdir(join(folder, path), { recursive: true })
-  await writeFile(join(folder, 'root-secret/secret.html'), SECRET)
-  await writeFile(join(folder, 'root-secret/source.yaml'), 'authority: Secret\n')
-  await writeFile(join(root, 'good/good.html'), SECRET.replace('secret', 'rule'))
-  for (const [link, target] of [
-    ['to-file.html', 'root-secret/secret.html'],
-    ['to-folder', 'root-secret'],
-    ['with-link/secret.html', 'root-secret/secret.html'],
-    ['with-stated/source.yaml', 'root-secret/source.yaml'],
-  ] as const)
-    await symlink(join(folder, target), join(root, link))
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-})
+/** The only root of the job worker. */
+const root = join(folder, 'root')
+for (const path of ['root/good', 'root/with-link', 'root/with-stated', 'root-secret'])
+  await mkdir(join(folder, path), { recursive: true })
+await writeFile(join(folder, 'root-secret/secret.html'), SECRET)
+await writeFile(join(folder, 'root-secret/source.yaml'), 'authority: Secret\n')
+await writeFile(join(root, 'good/good.html'), SECRET.replace('secret', 'rule'))
+for (const [link, target] of [
+  ['to-file.html', 'root-secret/secret.html'],
+  ['to-folder', 'root-secret'],
+  ['with-link/secret.html', 'root-secret/secret.html'],
+  ['with-stated/source.yaml', 'root-secret/source.yaml'],
+] as const)
+  await symlink(join(folder, target), join(root, link))
 
 beforeEach(async () => {
   base = `bees-${randomUUID().slice(0, 8)}`

@@ -1,20 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { assertReadable } from '#jobs/capture/readable.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'readable-'))
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-})
+const folder = folderOfFile()
 
 /** Checks a file of JSONL whose last good bytes are lost. */
 async function checked(text: string): Promise<void> {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { insertBuild } from '#core/db/builds.ts'
 import { insertCapture, lastCaptures } from '#core/db/sources.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfBuild } from '#jobs/capture/schedule.ts'
@@ -19,6 +18,7 @@ import { COMPILE_CACHE } from '#test/support/processes.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const PAGE =
   '<!doctype html><html lang="en"><head><title>Bees</title></head><body><h1>Bees</h1><p>Keep bees.</p></body></html>'
@@ -41,20 +41,21 @@ const server = await startJsonServer((request, response) => {
 })
 const notified = { webhook: `${server.baseUrl}/hook` }
 const deps = { database: jobs, buildQueue: queues.build, notified, log: silent, buildHeapMb: 256 }
-let folder: string
+const folder = folderOfFile()
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'schedule-'))
-  await createKnowledgeBase(operator, { slug: 'bees', title: 'Bees' })
-  const from = `${server.baseUrl}/bees.html`
-  await addSource(operator, { name: 'bees', knowledgeBase: 'bees', from, allowPrivate: true, everyMinutes: 60 })
+await createKnowledgeBase(operator, { slug: 'bees', title: 'Bees' })
+await addSource(operator, {
+  name: 'bees',
+  knowledgeBase: 'bees',
+  from: `${server.baseUrl}/bees.html`,
+  allowPrivate: true,
+  everyMinutes: 60,
 })
 afterAll(async () => {
   for (const queue of Object.values(queues)) await queue.close()
   connection.close()
   await redis.release()
   await server.stop()
-  await rm(folder, { recursive: true })
 })
 
 async function schedules(): Promise<readonly unknown[]> {

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { COMPILE_CACHE } from '#test/support/processes.ts'
@@ -16,23 +15,22 @@ const replySchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.number())]) })),
 })
 
-let child: ChildProcess
-let base: string
-
-beforeAll(async () => {
-  const port = await freePort()
-  base = `http://127.0.0.1:${port}`
-  child = spawn(process.execPath, [program, '--model', writeTinyModel(), '--port', String(port), '--threads', '1'], {
+const port = await freePort()
+const base = `http://127.0.0.1:${port}`
+const child = spawn(
+  process.execPath,
+  [program, '--model', writeTinyModel(), '--port', String(port), '--threads', '1'],
+  {
     env: environment,
     stdio: 'ignore',
-  })
-  const ready = async (): Promise<boolean> =>
-    await fetch(`${base}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await until('the encoder is ready', ready)
-})
+  },
+)
+const ready = async (): Promise<boolean> =>
+  await fetch(`${base}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+await until('the encoder is ready', ready)
 afterAll(async () => {
   const exited = once(child, 'exit')
   child.kill('SIGTERM')

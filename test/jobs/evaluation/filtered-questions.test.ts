@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
 import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
 import type { FilteredMeasurement } from '#jobs/evaluation/filtered-questions.ts'
@@ -9,12 +6,12 @@ import { asking } from '#test/support/evaluation.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
 import type { Vectors } from './filtered-search.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'filtered-questions-'))
+  folder = folderOfTest()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 describe('the queries of filtered recall', () => {
   interface Measured extends FilteredMeasurement {

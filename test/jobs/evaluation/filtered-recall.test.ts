@@ -1,19 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { leastRecall, measureFilteredRecall } from '#jobs/evaluation/filtered-recall.ts'
 import type { FilteredRecall, FilteredRecallInput } from '#jobs/evaluation/filtered-recall.ts'
 import { FILTER_KINDS, SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
 import type { FilterKind } from '#jobs/evaluation/measured-filters.ts'
 import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
 import type { Vectors } from './filtered-search.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'filtered-recall-'))
+  folder = folderOfTest()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 function measured(
   vectors: Vectors,

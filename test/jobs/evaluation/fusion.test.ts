@@ -13,7 +13,7 @@ import {
   sampleWithQrels,
   tryOrder,
 } from '#jobs/evaluation/fusion.ts'
-import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
+import { compareRankings } from '#jobs/evaluation/metrics/ranking.ts'
 import { asking, found, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 import { ordering } from '#test/support/reader-endpoint.ts'
 

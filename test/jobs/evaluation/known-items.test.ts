@@ -3,10 +3,16 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { chunkId } from '#core/platform/ids.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { sampleKnownItems, withoutKnownItems } from '#jobs/evaluation/known-items.ts'
 import { testPassage } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
+import fc from 'fast-check'
+import { createBottomKSample } from '#jobs/evaluation/bottom-k-sample.ts'
+import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { standardisedByNegatives } from '#jobs/evaluation/negatives.ts'
+import { asking, measured, replyWith } from '#test/support/evaluation.ts'
+import type { Asking } from '#test/support/evaluation.ts'
 
 const DAY = '2026-03-01'
 const sentence = (n: number): string => `The firm keeps record number ${n} and gives it to the authority on request.`
@@ -110,4 +116,75 @@ describe('known items', () => {
     expect(await sampled(passages)).toEqual([])
     expect(await withoutKnownItems(read(passages), DAY)).toMatch(why)
   })
+})
+
+const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 60 })
+
+test('a sample holds the items with the smallest ids, sorted, whatever order they come in', () => {
+  fc.assert(
+    fc.property(ids, fc.integer({ min: 1, max: 20 }), (all, count) => {
+      const sample = createBottomKSample<{ readonly id: string }>(count)
+      for (const id of all) sample.add({ id })
+      expect(sample.items.map(({ id }) => id)).toEqual(all.toSorted().slice(0, count))
+    }),
+  )
+})
+
+test('a sample says beforehand whether it takes an id', () => {
+  fc.assert(
+    fc.property(ids, fc.integer({ min: 1, max: 20 }), (all, count) => {
+      const sample = createBottomKSample<{ readonly id: string }>(count)
+      for (const id of all) {
+        const takes = sample.takes(id)
+        sample.add({ id })
+        expect(sample.items.some((item) => item.id === id)).toBe(takes)
+      }
+    }),
+  )
+})
+
+const AT = DEFAULT_MODEL_CALIBRATION.features.indexOf('nearest_vector')
+const passages = (count: number): readonly { readonly text: string }[] =>
+  Array.from({ length: count }, (_, n) => ({ text: `anchor${n} ballast${n} cargo${n}` }))
+
+/** A version whose nearest passage lies at 0.3 for every other question and at 0.2 for the rest. */
+async function standardised(
+  items: readonly { readonly text: string }[],
+  calibration = DEFAULT_MODEL_CALIBRATION,
+): Promise<Asking & { readonly calibration: typeof calibration }> {
+  let count = 0
+  const { context, asked } = asking(() =>
+    replyWith(['any'], measured({ nearest_vector: count++ % 2 === 0 ? 0.3 : 0.2 })),
+  )
+  const profile = { ...context.profile, calibration }
+  return { context, asked, ...(await standardisedByNegatives(items, { ...context, profile })) }
+}
+
+test('a decision with vectors counts in deviations of questions of words of any passages', async () => {
+  const { calibration, asked } = await standardised(passages(30))
+  const { means, scales, floors, ...others } = calibration
+  expect(means[AT]).toBeCloseTo(0.25 + 3.5 * 0.05, 12)
+  expect(scales[AT]).toBeCloseTo(0.05, 12)
+  expect(floors).toEqual([null, null, null, null, means[AT]])
+  expect(DEFAULT_MODEL_CALIBRATION).toMatchObject(others)
+  expect(asked).toHaveLength(EVALUATION_BOUNDS.negatives)
+  for (const { text } of asked) {
+    const words = text.split(' ')
+    expect(words.length).toBeGreaterThanOrEqual(5)
+    expect(words.length).toBeLessThanOrEqual(15)
+    expect(new Set(words.map((word) => /\d+/.exec(word)?.[0])).size).toBeGreaterThan(1)
+  }
+})
+
+test('the same version is asked the same questions', async () => {
+  const texts = async (): Promise<readonly string[]> =>
+    (await standardised(passages(30))).asked.map(({ text }) => text).toSorted()
+  expect(await texts()).toEqual(await texts())
+})
+
+test('a decision without vectors, and one of a version of few passages, stay as they are', async () => {
+  const byWords = await standardised(passages(30), DEFAULT_CALIBRATION)
+  expect([byWords.calibration, byWords.asked]).toEqual([DEFAULT_CALIBRATION, []])
+  const small = await standardised(passages(7))
+  expect([small.calibration, small.asked]).toEqual([DEFAULT_MODEL_CALIBRATION, []])
 })

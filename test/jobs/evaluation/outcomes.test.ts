@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { askQuestions, outcomeOf, timeModes } from '#jobs/evaluation/outcomes.ts'
 import { asking, found, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
+import { queryWithQrels as fromQuestion } from '#jobs/evaluation/questions.ts'
 
 const JUDGMENTS = new Map([
   ['b', 1],
@@ -139,5 +140,27 @@ describe('the latency', () => {
     const { context, asked } = asking(() => replyWith(['a']))
     expect((await timeModes([queryWithQrels('q')], context)).hybrid?.p50).toBeGreaterThan(0)
     expect(asked).toHaveLength(2 * 3)
+  })
+})
+
+test('every relevant passage of a question counts alike, and a question with one is answerable', () => {
+  expect(fromQuestion({ id: 'q', text: 'capital?', relevant: ['a#1', 'a#2'], filters: { language: ['en'] } })).toEqual({
+    id: 'q',
+    text: 'capital?',
+    qrels: new Map([
+      ['a#1', 1],
+      ['a#2', 1],
+    ]),
+    answerable: true,
+    group: undefined,
+    quoted: false,
+    filters: { language: ['en'] },
+  })
+})
+
+test('a question without a relevant passage is one that the corpus does not answer', () => {
+  expect(fromQuestion({ id: 'q', text: 'weather?', relevant: [] })).toMatchObject({
+    answerable: false,
+    qrels: new Map(),
   })
 })

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { words } from '#core/index/analysis/words.ts'
 import { evaluateDataSet } from '#operator/evaluate/evaluation.ts'
 import type { Evaluated } from '#operator/evaluate/evaluation.ts'
@@ -32,32 +32,29 @@ const QUESTIONS = RULES.flatMap(({ id, text }, at) => {
   return [held, { ...missing, kind: 'near-miss', relevant: [], label: 'unanswerable' }]
 })
 
-let folder: string
-beforeAll(() => {
-  folder = writeDataSet({
-    'corpus.jsonl': RULES,
-    'queries.jsonl': QUESTIONS.map(({ id, text }) => ({ id, text })),
-    'qrels.tsv': QUESTIONS.flatMap(({ id, relevant: [rule] }) => (rule ? [`${id}\t${rule}\t1\n`] : [])).join(''),
-    'answerability.tsv': QUESTIONS.map(({ id, label }) => `${id}\t${label}\n`).join(''),
-    'field.jsonl': QUESTIONS.map(({ text: question, ...rest }) => ({ ...rest, question })),
-    'few.jsonl': QUESTIONS.slice(0, 20).map(({ text: question, ...rest }) => ({ ...rest, question })),
-    'mapping.json': JSON.stringify({
-      format: 'jsonl',
-      fields: {
-        document_key: '{metadata.document}',
-        title: 'Harbour Act',
-        authority: 'Harbour Authority',
-        canonical_url: 'https://harbour.invalid/{id}',
-        published_at: '2000-01-01',
-        effective_at: '2000-01-01',
-        citation_label: 'Harbour Act, {id}',
-        reference: 'Harbour Act {id}',
-        language: 'en',
-        jurisdiction: 'ZZ',
-        verification_status: 'source-declared',
-      },
-    }),
-  })
+const folder = writeDataSet({
+  'corpus.jsonl': RULES,
+  'queries.jsonl': QUESTIONS.map(({ id, text }) => ({ id, text })),
+  'qrels.tsv': QUESTIONS.flatMap(({ id, relevant: [rule] }) => (rule ? [`${id}\t${rule}\t1\n`] : [])).join(''),
+  'answerability.tsv': QUESTIONS.map(({ id, label }) => `${id}\t${label}\n`).join(''),
+  'field.jsonl': QUESTIONS.map(({ text: question, ...rest }) => ({ ...rest, question })),
+  'few.jsonl': QUESTIONS.slice(0, 20).map(({ text: question, ...rest }) => ({ ...rest, question })),
+  'mapping.json': JSON.stringify({
+    format: 'jsonl',
+    fields: {
+      document_key: '{metadata.document}',
+      title: 'Harbour Act',
+      authority: 'Harbour Authority',
+      canonical_url: 'https://harbour.invalid/{id}',
+      published_at: '2000-01-01',
+      effective_at: '2000-01-01',
+      citation_label: 'Harbour Act, {id}',
+      reference: 'Harbour Act {id}',
+      language: 'en',
+      jurisdiction: 'ZZ',
+      verification_status: 'source-declared',
+    },
+  }),
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -6,16 +6,24 @@ import { renderText } from '#operator/command-line/sections.ts'
 import { dataSetSections } from '#operator/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluation/figures.ts'
 import type { Decision } from '#jobs/evaluation/figures.ts'
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import type { Outcome } from '#jobs/evaluation/outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
-import { figuresOf, reportOf } from '#jobs/evaluation/report.ts'
+import { figuresOf, reportOf, RECALL_MIN, gatesOf } from '#jobs/evaluation/report.ts'
 import type { ReportInput } from '#jobs/evaluation/report.ts'
-import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 import { ordering } from '#test/support/reader-endpoint.ts'
 import { publishedFigures } from './published-figures.ts'
+import type { ByMode } from '#jobs/evaluation/ask.ts'
+import { FILTERED_RECALL_MIN } from '#jobs/evaluation/filtered-recall.ts'
+import { SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
+import type { FilteredRecall } from '#jobs/evaluation/filtered-recall.ts'
+import { INSUFFICIENT_ANSWERED_MAX } from '#jobs/evaluation/calibration/fit.ts'
+import { decisionFigures } from '#jobs/evaluation/metrics/abstention.ts'
+import { byMetric } from '#jobs/evaluation/metrics/ranking.ts'
+import type { SystemFigures } from '#jobs/evaluation/metrics/ranking.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
 const RECALL = { 100: 1, 50: 1, 10: 1, 1: 1, 0.1: 1, 0.01: 1 }
@@ -97,13 +105,6 @@ describe('what --json writes', () => {
     })
   })
 
-  test('names in the table what the decision was calibrated on', () => {
-    expect(tableOf(reportOf(input({ decision: fitted() })))).toContain(
-      'calibrated on 70 labelled questions of the question set\n',
-    )
-    expect(tableOf(reportOf(input()))).toContain('calibrated on no labelled questions: the default applies\n')
-  })
-
   test('says nothing of abstention without labels to take it from', () => {
     const report = reportOf(input({ decision: { ...GIVEN, scored: [] } }))
     expect(figuresOf(report)).toMatchObject({ abstention: null })
@@ -112,24 +113,6 @@ describe('what --json writes', () => {
 })
 
 describe('a report', () => {
-  test('states what was asked under filters, and where fewer than ten passages were allowed', () => {
-    const { filtered_recall_sample } = reportOf(input())
-    expect(filtered_recall_sample).toEqual({
-      questions: 70,
-      sampled_rows: 130,
-      fewer_than_10_passages: ['0.1', '0.01'],
-    })
-  })
-
-  test('has the same gates where fewer than ten passages were allowed', () => {
-    expect(reportOf(input({ filtered: { ...FILTERED, fewRows: [] } })).gates).toEqual(reportOf(input()).gates)
-  })
-
-  test('comes back from JSON as it was stored', () => {
-    const report = reportOf(input({ decision: fitted() }))
-    expect(evaluationReportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
-  })
-
   test('leaves unanswerable questions out of the ranking means', () => {
     const { systems, answerable, unanswerable } = reportOf(input())
     expect([answerable, unanswerable]).toEqual([40, 30])
@@ -155,19 +138,13 @@ describe('a report', () => {
     })
   })
 
-  test('says what the decision was calibrated on: the question set, or nothing', () => {
-    const { calibrated_on: fittedOn } = reportOf(input({ decision: fitted() }))
-    expect(fittedOn).toEqual({ source: 'question set', questions: 70 })
-    expect(reportOf(input()).calibrated_on).toEqual({ source: 'default' })
-  })
-
   test('says how words and vectors are fused, and which model re-ranks', () => {
     expect(reportOf(input()).ranking).toEqual({ dense_weight: 0.3, reranker: null })
     const profile = { ...defaultProfile({ embedding: 'none' }), ...ordering('m', 10) }
     expect(reportOf(input({ profile })).ranking?.reranker).toBe('m')
   })
 
-  test('of a version holds its gates, and passes only when each does', () => {
+  test('of a version holds its gates, and passes only when each but those of changes does', () => {
     const failing = reportOf(input())
     expect(failing.gates.filter(({ passed }) => !passed).map(({ group }) => group)).toEqual(['ranking', 'decision'])
     expect(failing.passed).toBe(false)
@@ -176,25 +153,18 @@ describe('a report', () => {
       outcomes: { ...input().outcomes, hybrid: OUTCOMES.slice(1, 4) },
       decision: { ...GIVEN, scored: [] },
     }
-    expect(reportOf(input(asked))).toMatchObject({
-      passed: true,
-      gates: expect.arrayContaining([expect.objectContaining({ group: 'ranking', value: 1 })]),
-    })
-  })
-
-  test('of a version that changes more than its limits passes: every approval accepts changes by name', () => {
-    const changeGates = [
-      { group: 'changes', label: 'passages_changed', value: 1, direction: 'at_most', bound: 0, passed: false },
-    ] as const
-    const asked = {
-      questions: QUESTIONS.slice(1, 4),
-      outcomes: { ...input().outcomes, hybrid: OUTCOMES.slice(1, 4) },
-      decision: { ...GIVEN, scored: [] },
-    }
-    const report = reportOf(input({ ...asked, changeGates }))
-    expect(report.passed).toBe(true)
-    expect(report.gates).toContainEqual(changeGates[0])
-    expect(reportOf(input({ changeGates })).passed).toBe(false)
+    const changed = {
+      group: 'changes',
+      label: 'passages_changed',
+      value: 1,
+      direction: 'at_most',
+      bound: 0,
+      passed: false,
+    } as const
+    const { passed, gates } = reportOf(input({ ...asked, changeGates: [changed] }))
+    expect(passed, 'every approval accepts changes by name').toBe(true)
+    expect(gates).toContainEqual(expect.objectContaining({ group: 'ranking', value: 1 }))
+    expect(gates).toContainEqual(changed)
   })
 
   test('of a version that is thrown away has no gates to pass', () => {
@@ -205,39 +175,30 @@ describe('a report', () => {
     })
   })
 
-  test('lists the surest misses first and the records that are not held', () => {
-    const { misses, unknown_relevant, unknown_relevant_total } = reportOf(input())
-    expect(misses.filter(({ problem }) => problem === 'not_found').map(({ id }) => id)).toEqual(
-      Array.from({ length: 10 }, (_, at) => `a${36 - 4 * at}`),
-    )
-    expect(misses[0]).toMatchObject({
-      text: 'a36?',
-      relevant: ['a36-answer'],
-      passages: [{ label: 'another', relevant: false }],
-    })
-    expect([unknown_relevant, unknown_relevant_total]).toEqual([['m1'], 1])
-  })
-
-  test('counts more records that are not held than it lists', () => {
+  test('counts more records that are not held than it lists, beside the misses', () => {
     const missing = Array.from({ length: REPORT_UNKNOWN_RELEVANT_MAX + 1 }, (_, at) => `m${at}`)
-    const { unknown_relevant, unknown_relevant_total } = reportOf(input({ missing }))
+    const { misses, unknown_relevant, unknown_relevant_total } = reportOf(input({ missing }))
+    expect(misses[0]).toMatchObject({ id: 'a36', passages: [{ label: 'another', relevant: false }] })
     expect([unknown_relevant.length, unknown_relevant_total]).toEqual([
       REPORT_UNKNOWN_RELEVANT_MAX,
       REPORT_UNKNOWN_RELEVANT_MAX + 1,
     ])
   })
+})
 
-  test('lists unanswerable questions that would be answered, and found ones that would not, as misses too', () => {
-    const { misses } = reportOf(input())
-    const wrong = GIVEN.scored.filter(({ id, sufficient, score }) =>
-      sufficient ? Number(id.slice(1)) % 4 !== 0 && score < 0.5 : score >= 0.5,
-    )
-    const listed = misses.filter(({ problem }) => problem !== 'not_found')
-    expect(wrong.length).toBeGreaterThan(0)
-    expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(wrong.map(({ id }) => id)))
-    for (const { problem, id } of listed)
-      expect(problem).toBe(id.startsWith('u') ? 'answered_without_evidence' : 'abstained_with_evidence')
-  })
+test.each([
+  [
+    'the question set',
+    fitted(),
+    { source: 'question set', questions: 70 },
+    '70 labelled questions of the question set',
+  ],
+  ['nothing', GIVEN, { source: 'default' }, 'no labelled questions: the default applies'],
+] as const)('the report and its table name what the decision was calibrated on: %s', (_, decision, on, words) => {
+  const report = reportOf(input({ decision }))
+  expect(report.calibrated_on).toEqual(on)
+  expect(tableOf(report)).toContain(`calibrated on ${words}\n`)
+  expect(evaluationReportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
 })
 
 test('the table shows the systems side by side, each mean with its interval', () => {
@@ -256,4 +217,81 @@ test('the table states what was asked under filters, and which shares keep fewer
   )
   const large = tableOf(reportOf(input({ filtered: { ...FILTERED, fewRows: [] } })))
   expect(large).not.toMatch(/fewer than 10/)
+})
+
+const figures = (recallAt5: number): SystemFigures => ({
+  ...byMetric(() => 1),
+  'recall@5': recallAt5,
+  ci: byMetric(() => [0, 1] as const),
+})
+const hybrid = (recallAt5: number): ByMode<SystemFigures> => ({
+  lexical: figures(0),
+  dense: figures(0),
+  hybrid: figures(recallAt5),
+})
+const WHOLE = Object.fromEntries(SELECTIVITIES.map((name) => [name, 1]))
+const recallWith = (change: Partial<FilteredRecall> = {}): FilteredRecall => ({
+  random: WHOLE,
+  near: WHOLE,
+  far: WHOLE,
+  ...change,
+})
+
+const SCORED_BY = { signal: 's', threshold: 0.5, target_risk: 0.05, folds: 5 }
+/** Of ten questions without evidence so many reach the threshold. */
+function decisionOf(answered: number): ReturnType<typeof decisionFigures> {
+  const without = Array.from({ length: 10 }, (_, at) => ({ sufficient: false, score: at < answered ? 0.9 : 0.1 }))
+  return decisionFigures([{ sufficient: true, score: 0.9 }, ...without], SCORED_BY)
+}
+const failing = (gates: readonly Gate[]): readonly string[] =>
+  gates.filter(({ passed }) => !passed).map(({ label }) => label)
+
+describe('a candidate', () => {
+  test('that reaches every bound exactly passes', () => {
+    const least = { ...WHOLE, 0.01: FILTERED_RECALL_MIN }
+    const gates = gatesOf(hybrid(RECALL_MIN), decisionOf(10 * INSUFFICIENT_ANSWERED_MAX), recallWith({ far: least }))
+    expect(failing(gates)).toEqual([])
+    expect(gates.map(({ group }) => group)).toEqual([
+      'ranking',
+      'decision',
+      ...SELECTIVITIES.map(() => 'filtered recall'),
+    ])
+  })
+
+  test('fails on ranking, decision and filtered recall each by itself', () => {
+    expect(failing(gatesOf(hybrid(RECALL_MIN - 0.001), decisionOf(0), recallWith()))).toEqual(['recall@5, hybrid'])
+    expect(failing(gatesOf(hybrid(1), decisionOf(2), recallWith()))).toEqual(['unanswerable questions answered'])
+    expect(failing(gatesOf(hybrid(1), decisionOf(0), recallWith({ near: { ...WHOLE, 10: 0.979 } })))).toEqual([
+      'recall@10 against exact, filter keeps 10 %',
+    ])
+  })
+
+  test.each(['random', 'near', 'far'] as const)(
+    'fails at every selectivity at which %s filters lose passages',
+    (kind) => {
+      const lost = Object.fromEntries(SELECTIVITIES.map((name) => [name, 0.5]))
+      expect(failing(gatesOf(hybrid(1), decisionOf(0), recallWith({ [kind]: lost })))).toHaveLength(
+        SELECTIVITIES.length,
+      )
+    },
+  )
+
+  test('whose filtered recall was not measured at a selectivity fails there', () => {
+    const { 1: _, ...unmeasured } = WHOLE
+    expect(failing(gatesOf(hybrid(1), decisionOf(0), recallWith({ near: unmeasured })))).toEqual([
+      'recall@10 against exact, filter keeps 1 %',
+    ])
+  })
+
+  test('without vectors is judged by the words and the decision alone', () => {
+    const gates = gatesOf({ lexical: figures(RECALL_MIN - 0.001) }, decisionOf(0), undefined)
+    expect(gates.map(({ group }) => group)).toEqual(['ranking', 'decision'])
+    expect(failing(gates)).toEqual(['recall@5, lexical'])
+  })
+
+  test('without unanswerable questions has no decision to judge', () => {
+    const answerable = decisionFigures([{ sufficient: true, score: 0.9 }], SCORED_BY)
+    for (const figured of [undefined, answerable])
+      expect(gatesOf(hybrid(1), figured, recallWith()).map(({ group }) => group)).not.toContain('decision')
+  })
 })

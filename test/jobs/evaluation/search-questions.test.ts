@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { searchQuestionFigures } from '#jobs/evaluation/search-questions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
@@ -9,9 +6,9 @@ import type { TestArtifact } from '#test/support/artifact.ts'
 import { asking, replyWith } from '#test/support/evaluation.ts'
 import { testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'search-question-figures-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = folderOfFile()
 const { privateKeyDer } = signingKeys()
 
 /** Five passages ended; the others are in force. */

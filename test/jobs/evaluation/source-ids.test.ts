@@ -1,16 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { passagesIn } from '#core/index/passages/records.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import { testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const ROWS = [0, 19, 7, 0]
-const store = mkdtempSync(join(tmpdir(), 'source-ids-'))
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+const store = folderOfFile()
 
 test('ids that are noted while passages are streamed are not read again', async () => {
   const rows = testRows({ rows: 20, dimensions: 8, seed: 2 })

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -7,17 +6,14 @@ import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { comparePassages } from '#test/support/compared-contents.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 /** What the audit row of an activation names of the step from one version to the other. */
 async function named(before: readonly PassageRecord[], after: readonly PassageRecord[]): Promise<readonly string[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-first-changes-'))
-  try {
-    const path = join(folder, 'changes.jsonl')
-    writeFileSync(path, (await comparePassages(before, after)).bytes)
-    return await firstChanges(path)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const folder = folderOfTest()
+  const path = join(folder, 'changes.jsonl')
+  writeFileSync(path, (await comparePassages(before, after)).bytes)
+  return await firstChanges(path)
 }
 
 const BEFORE = Array.from({ length: 60 }, (_, n) => testPassage(n))

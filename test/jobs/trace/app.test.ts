@@ -1,29 +1,24 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createTraceApp } from '#jobs/trace/app.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'evidence-trace-app-'))
+const folder = folderOfFile()
 const app = createTraceApp(join(folder, 'trace'))
-beforeAll(() => {
-  mkdirSync(join(folder, 'trace/rules/versions/v1.tmp'), { recursive: true })
-  mkdirSync(join(folder, 'trace/rules/versions/v1'))
-  writeFileSync(join(folder, 'secret.json'), '{}')
-  for (const [name, text] of [
-    ['rules/index.html', '<p>rules</p>'],
-    ['rules/versions/v1.html', '<p>v1</p>'],
-    ['rules/versions/v1/manifest.json', '{}'],
-    ['rules/versions/v1.tmp/manifest.json', '{}'],
-    ['.hidden.json', '{}'],
-    ['notes.txt', 'x'],
-  ] as const)
-    writeFileSync(join(folder, 'trace', name), text)
-})
-afterAll(async () => {
-  await app.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+mkdirSync(join(folder, 'trace/rules/versions/v1.tmp'), { recursive: true })
+mkdirSync(join(folder, 'trace/rules/versions/v1'))
+writeFileSync(join(folder, 'secret.json'), '{}')
+for (const [name, text] of [
+  ['rules/index.html', '<p>rules</p>'],
+  ['rules/versions/v1.html', '<p>v1</p>'],
+  ['rules/versions/v1/manifest.json', '{}'],
+  ['rules/versions/v1.tmp/manifest.json', '{}'],
+  ['.hidden.json', '{}'],
+  ['notes.txt', 'x'],
+] as const)
+  writeFileSync(join(folder, 'trace', name), text)
+afterAll(() => app.close())
 
 test('pages are found with and without their ending, and files of a version may be kept for ever', async () => {
   const get = async (url: string): Promise<readonly unknown[]> => {

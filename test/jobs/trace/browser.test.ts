@@ -5,15 +5,12 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { LOOKS, auditOf, openPage, startBrowser } from '#test/support/browser.ts'
 import { createTracedVersions } from './traced-versions.ts'
 
-const { root, versions, activate, write, remove } = await createTracedVersions(12)
+const { root, versions, activate, write } = await createTracedVersions(12)
 for (const version of versions) await activate(version)
 const traceDir = join(root, 'trace')
 await write(traceDir)
 const browser = await startBrowser()
-afterAll(async () => {
-  await browser.close()
-  remove()
-})
+afterAll(() => browser.close())
 
 /** One page of each kind: of the trace, a knowledge base, a version and a source. */
 const KINDS = ['index.html', '*/index.html', '*/versions/*.html', '*/snapshots/*.html']

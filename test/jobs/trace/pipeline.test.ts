@@ -1,6 +1,6 @@
 import { cpSync, existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readLastLink } from '#core/db/version-chain.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { writtenSequence } from '#jobs/trace/files.ts'
@@ -9,8 +9,7 @@ import { withoutGuards } from '#test/support/postgres.ts'
 import { createTracedVersions } from './traced-versions.ts'
 
 const PASSAGES = 40
-const { root, owner, publicKeyDer, base, versions, activate, write, remove } = await createTracedVersions(PASSAGES)
-afterAll(remove)
+const { root, owner, publicKeyDer, base, versions, activate, write } = await createTracedVersions(PASSAGES)
 
 const filesOf = (folder: string): readonly string[] =>
   globSync('**/*.{html,json,jsonl,sig,mjs}', { cwd: folder }).toSorted()

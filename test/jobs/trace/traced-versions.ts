@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database } from '#core/db/pool.ts'
@@ -15,6 +13,7 @@ import { signingKeys } from '#test/support/secrets.ts'
 import { activateSigned } from '#test/support/version-chain.ts'
 import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
 import type { HistoryBase } from '#test/support/version-rows.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /** Two built versions of a traced knowledge base, of which none has been active. */
 export interface TracedVersions {
@@ -26,14 +25,13 @@ export interface TracedVersions {
   readonly versions: readonly [TestArtifact, TestArtifact]
   activate(version: TestArtifact): Promise<void>
   write(traceDir: string): Promise<void>
-  remove(): void
 }
 
 /** @param passages of the second version; the first has one less. */
 export async function createTracedVersions(passages: number): Promise<TracedVersions> {
   const { owner, jobs } = await openTestPools()
   const keys = signingKeys()
-  const root = mkdtempSync(join(tmpdir(), 'evidence-trace-'))
+  const root = folderOfFile()
   const store = join(root, 'store')
   const base = await createHistoryBase(owner)
   await owner.query('update knowledge_bases set traced = true where id = $1', [base.id])
@@ -57,6 +55,5 @@ export async function createTracedVersions(passages: number): Promise<TracedVers
     versions: [await built(passages - 1), await built(passages)],
     activate: ({ versionId }) => activateSigned({ owner, jobs, base, keys }, versionId),
     write: (traceDir) => writeTrace({ ...deps, traceDir }, base.id),
-    remove: () => rmSync(root, { recursive: true, force: true }),
   }
 }

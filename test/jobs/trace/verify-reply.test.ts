@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
 import { sign } from 'node:crypto'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { ChainEntry } from '#core/domain/version-chain.ts'
 import { chainText } from '#core/domain/version-chain.ts'
 import { rowOrder } from '#core/index/format/row-checks.ts'
@@ -22,6 +21,7 @@ import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /** The trace of one version with passages of every format that is imported. */
 const SLUG = 'every-format'
@@ -74,7 +74,7 @@ const UNREAD: Readonly<Record<string, string>> = {
 }
 
 const keys = signingKeys()
-const folder = mkdtempSync(join(tmpdir(), 'verify-reply-'))
+const folder = folderOfFile()
 const at = (...names: readonly string[]): string => join(folder, ...names)
 const signed = (text: string): Buffer =>
   sign(null, Buffer.from(text), { key: keys.privateKeyDer, format: 'der', type: 'pkcs8' })
@@ -114,7 +114,6 @@ beforeAll(async () => {
     writeFileSync(at(name), JSON.stringify({ knowledge_base: SLUG, version, results }))
   }
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Writes an artifact and its trace, with one activation. @returns the version. */
 async function writeTrace(records: readonly PassageRecord[]): Promise<string> {

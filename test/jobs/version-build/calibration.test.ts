@@ -1,30 +1,20 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { demoCorpus, openJobsHarness } from '#test/support/jobs.ts'
 import { evaluationOf } from './rulebook.ts'
 
 /** A passage of the demo corpus. */
 const RELEVANT = 'hsfa-conduct-harbour#cob-f-1-1'
 
-let harness: JobsHarness
-let knowledgeBaseId: string
-let importId: string
+const harness = await openJobsHarness()
+const knowledgeBaseId = await harness.createKnowledgeBase()
+const importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
 /** A build without a question set. */
-let unasked: string
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
-  unasked = await built()
-})
-afterAll(async () => {
-  await harness.stop()
-})
+const unasked = await built()
 
 async function built(parameters: object = {}): Promise<string> {
   const buildId = await harness.requestBuild(knowledgeBaseId, importId, { ...parameters })

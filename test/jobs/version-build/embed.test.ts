@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -17,6 +16,7 @@ import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { STAGE_SPACE, runEmbedStage } from './embed-stage.ts'
 import type { StageInput } from './embed-stage.ts'
 import { until } from '#test/support/until.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 let endpoint: EmbeddingEndpoint
 let folder: string
@@ -25,14 +25,11 @@ let builds: number
 
 beforeEach(async () => {
   endpoint = await startEmbeddingEndpoint({ ...vectorsByWords(), tokensOf: () => 10 })
-  folder = mkdtempSync(join(tmpdir(), 'embed-stage-'))
+  folder = folderOfTest()
   cache = { path: join(folder, 'cache', 'vectors.sqlite'), bytesMax: 2 ** 30 }
   builds = 0
 })
-afterEach(async () => {
-  await endpoint.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => endpoint.stop())
 
 const corpus = (count: number): readonly PassageRecord[] => Array.from({ length: count }, (_, n) => testPassage(n))
 

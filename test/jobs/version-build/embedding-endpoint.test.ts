@@ -1,22 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifest.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { startJobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
 import { evaluationOf, importRulebook, rulebook, serve } from './rulebook.ts'
 
-let harness: JobsHarness
-beforeAll(async () => {
-  harness = await startJobsHarness()
-})
-afterAll(async () => {
-  await harness.stop()
-})
+const harness = await openJobsHarness()
 
 const endpoints: EmbeddingEndpoint[] = []
 afterEach(async () => {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -13,6 +10,7 @@ import { listSource } from '#law/sources/list.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { WORD_EMBEDDER } from '#test/support/word-vectors.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 const rulebook = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
 const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
@@ -23,39 +21,35 @@ const buildId = derivedUuid('build', 'fixed digest')
  * sources: import, ids, order, vectors, index.
  */
 test('the same sources, build and embedder give the same bytes as ever', async () => {
-  const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
+  const root = folderOfTest()
   const keys = signingKeys()
-  try {
-    const store = createArtifactStore(pathToFileURL(root).href)
-    const captured = await captureSources(store, (await listSource(rulebook, 'markdown')).files)
-    const { artifact } = await buildVersion(
-      {
-        fence: { buildId, attempt: 1 },
+  const store = createArtifactStore(pathToFileURL(root).href)
+  const captured = await captureSources(store, (await listSource(rulebook, 'markdown')).files)
+  const { artifact } = await buildVersion(
+    {
+      fence: { buildId, attempt: 1 },
+      knowledgeBaseId,
+      parameters: buildParametersSchema.parse({ embedding: 'openai' }),
+      source: {
+        id: derivedUuid('import', 'fixed digest'),
         knowledgeBaseId,
-        parameters: buildParametersSchema.parse({ embedding: 'openai' }),
-        source: {
-          id: derivedUuid('import', 'fixed digest'),
-          knowledgeBaseId,
-          mapping: MARKDOWN_MAPPING,
-          snapshots: captured.map(({ sha256Hex, ...source }) => ({
-            ...source,
-            id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
-            sha256: sha256Hex,
-          })),
-        },
-        store,
-        workFolder: store.workFolder(buildId),
-        privateKeyDer: keys.privateKeyDer,
-        publicKeysDer: [keys.publicKeyDer],
-        ...QUIET_BUILD,
-        signal: new AbortController().signal,
+        mapping: MARKDOWN_MAPPING,
+        snapshots: captured.map(({ sha256Hex, ...source }) => ({
+          ...source,
+          id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
+          sha256: sha256Hex,
+        })),
       },
-      WORD_EMBEDDER,
-    )
-    expect(artifact.manifestDigest.toString('hex')).toBe(
-      '31517312cb62bd5130adff81d5d9c0647ae8bb761bf62a693a3dacc43a91b9a7',
-    )
-  } finally {
-    rmSync(root, { recursive: true, force: true })
-  }
+      store,
+      workFolder: store.workFolder(buildId),
+      privateKeyDer: keys.privateKeyDer,
+      publicKeysDer: [keys.publicKeyDer],
+      ...QUIET_BUILD,
+      signal: new AbortController().signal,
+    },
+    WORD_EMBEDDER,
+  )
+  expect(artifact.manifestDigest.toString('hex')).toBe(
+    '31517312cb62bd5130adff81d5d9c0647ae8bb761bf62a693a3dacc43a91b9a7',
+  )
 })

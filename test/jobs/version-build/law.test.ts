@@ -1,27 +1,18 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { importCaptured } from '#jobs/capture/import-captured.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { captureSources } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
-import { startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import { ONE_OF_EACH, SAMPLE_SOURCE_YAML } from '#test/law/readers/samples.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-let harness: JobsHarness
-let folder: string
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  folder = await mkdtemp(join(tmpdir(), 'law-build-'))
-  for (const { format, bytes } of ONE_OF_EACH) await writeFile(join(folder, format), bytes)
-})
-afterAll(async () => {
-  await harness.stop()
-  await rm(folder, { recursive: true })
-})
+const harness = await openJobsHarness()
+const folder = folderOfFile()
+for (const { format, bytes } of ONE_OF_EACH) await writeFile(join(folder, format), bytes)
 
 /** Samples of one title or document contradict others, so that they are imported apart. */
 const APART = new Set(['clml', 'formex', 'gii-norm', 'pdf'])

@@ -2,24 +2,17 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { readBuild } from '#core/db/builds.ts'
-import { smallSource, startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { smallSource, openJobsHarness } from '#test/support/jobs.ts'
 import { openTestRedis } from '#test/support/redis.ts'
-import type { TestRedis } from '#test/support/redis.ts'
 import { startFakeNode } from '#test/support/search-node.ts'
 import { until } from '#test/support/until.ts'
 
 const program = fileURLToPath(new URL('../../../jobs/worker/main.ts', import.meta.url))
-let harness: JobsHarness
-let redis: TestRedis
+const harness = await openJobsHarness()
+const redis = await openTestRedis()
 const workers: ChildProcess[] = []
-
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  redis = await openTestRedis()
-})
 afterAll(async () => {
   for (const worker of workers) {
     const ended = worker.exitCode === null && worker.signalCode === null ? once(worker, 'exit') : undefined
@@ -27,7 +20,6 @@ afterAll(async () => {
     await ended
   }
   await redis.release()
-  await harness.stop()
 })
 
 function startWorker(searchNode = harness.searchNode): ChildProcess {

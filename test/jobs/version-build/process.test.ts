@@ -131,16 +131,6 @@ test('why a run failed stands in the row of its build while it waits to be tried
   await expectRow(id, { state: 'retrying', error: expect.stringContaining('start or repair a search node') })
 })
 
-test('a run whose worker was lost is followed by another one', async () => {
-  const id = await harness.requestBuild(knowledgeBaseId, importId)
-  await harness.owner.query(
-    "update builds set state = 'running', attempt = 1, updated_at = now() - interval '1 minute' where id = $1",
-    [id],
-  )
-  await startWorker()
-  await expectRow(id, { state: 'succeeded', attempt: 2, failed_runs: 1 })
-})
-
 test('the artifact that killed runs left unfinished goes when the build fails; what resumes stays', async () => {
   const id = await harness.requestBuild(knowledgeBaseId, importId)
   const unfinished = `${harness.store.artifactFolder(versionIdOf(id))}.0123456789ab.tmp`

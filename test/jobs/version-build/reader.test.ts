@@ -9,7 +9,6 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
@@ -17,10 +16,8 @@ import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.t
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import type { Signed } from '#test/support/reviews.ts'
-import { silent, startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { silent, openJobsHarness } from '#test/support/jobs.ts'
 import { TRADES, tradesCode } from './rulebook.ts'
-import type { JsonServer } from '#test/support/json-server.ts'
 import {
   OVERLAP,
   REVERSING,
@@ -56,26 +53,19 @@ const QUESTIONS = TRADES.map((trade, n) =>
   }),
 )
 
-let harness: JobsHarness
-let endpoint: JsonServer
-let nodes: readonly SearchNodeClient[]
-let knowledgeBaseId: string
-let importId: string
-let questions: string
+const harness = await openJobsHarness()
 
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  nodes = openSearchNodeClients([harness.searchNode], plaintext)
-  // Prefers the relevant provisions.
-  endpoint = await startReaderEndpoint((_, documents) => documents.map((document) => Number(document.includes(WANTED))))
-  knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
-  questions = await harness.storeQuestions(written('questions.jsonl', QUESTIONS.join('\n')))
-})
+const nodes = openSearchNodeClients([harness.searchNode], plaintext)
+// Prefers the relevant provisions.
+const endpoint = await startReaderEndpoint((_, documents) =>
+  documents.map((document) => Number(document.includes(WANTED))),
+)
+const knowledgeBaseId = await harness.createKnowledgeBase()
+const importId = await harness.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
+const questions = await harness.storeQuestions(written('questions.jsonl', QUESTIONS.join('\n')))
 afterAll(async () => {
   for (const node of nodes) node.close()
   await endpoint.stop()
-  await harness.stop()
 })
 
 function written(name: string, text: string): string {

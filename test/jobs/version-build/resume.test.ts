@@ -1,43 +1,31 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { MANIFEST_FILE, filesOf, manifestSchema } from '#core/index/format/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
-import { BUILD_STAGES } from '#jobs/version-build/stages.ts'
-import type { BuildStage } from '#jobs/version-build/stages.ts'
+import { BUILD_STAGES } from '#jobs/version-build/progress.ts'
+import type { BuildStage } from '#jobs/version-build/progress.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
-import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
+import { demoCorpus, openJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
 import { startFakeNode } from '#test/support/search-node.ts'
 
-let harness: JobsHarness
-let knowledgeBaseId: string
-let importId: string
-let endpoint: EmbeddingEndpoint
-let withVectors: { readonly embedding: 'openai'; readonly questions_sha256: string }
-let undisturbed: string
+const harness = await openJobsHarness()
 
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  endpoint = await startEmbeddingEndpoint(vectorsByWords())
-  knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
-  withVectors = {
-    embedding: 'openai',
-    questions_sha256: await harness.storeQuestions(fewQuestions()),
-  }
-  undisturbed = await harness.requestBuild(knowledgeBaseId, importId, withVectors)
-  expect(await runProcess(undisturbed)).toMatchObject({ outcome: 'succeeded' })
-})
-afterAll(async () => {
-  await endpoint.stop()
-  await harness.stop()
-})
+const endpoint = await startEmbeddingEndpoint(vectorsByWords())
+const knowledgeBaseId = await harness.createKnowledgeBase()
+const importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+const withVectors = {
+  embedding: 'openai',
+  questions_sha256: await harness.storeQuestions(fewQuestions()),
+}
+const undisturbed = await harness.requestBuild(knowledgeBaseId, importId, withVectors)
+expect(await runProcess(undisturbed)).toMatchObject({ outcome: 'succeeded' })
+afterAll(() => endpoint.stop())
 
 /** A fifth of the questions of the demo corpus, which are enough to pass its gates. */
 function fewQuestions(): string {

@@ -1,27 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { releaseRun } from '#core/db/build-runs.ts'
 import { cancelBuild, readBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
-import { afterRun, claimRun, endLostRuns, retryWaitMs, settleRun } from '#jobs/version-build/runs.ts'
-import type { Ending } from '#jobs/version-build/runs.ts'
-import { smallSource, startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { afterRun, claimRun, endLostRuns, retryWaitMs, settleRun } from '#jobs/version-build/process.ts'
+import type { Ending } from '#jobs/version-build/process.ts'
+import { smallSource, openJobsHarness } from '#test/support/jobs.ts'
+import { explainExit, defaultBuildHeapMb } from '#jobs/version-build/unexpected-exit.ts'
 
 const TRANSIENT: Ending = { kind: 'transient', reason: 'no search node answers' }
 const OUT_OF_MEMORY: Ending = { kind: 'out of memory', reason: 'its process reached its heap limit' }
-let harness: JobsHarness
-let knowledgeBaseId: string
-let importId: string
+const harness = await openJobsHarness()
 
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, smallSource)
-})
-afterAll(async () => {
-  await harness.stop()
-})
+const knowledgeBaseId = await harness.createKnowledgeBase()
+const importId = await harness.importFolder(knowledgeBaseId, smallSource)
 
 async function begun(id: string): Promise<BuildFence> {
   const claimed = await claimRun(harness.service, id)
@@ -157,4 +149,55 @@ describe('what follows a run', () => {
         '"operator build retry b".',
     })
   })
+})
+
+const GIB = 1_073_741_824
+const ended = { code: null, signal: null, standardError: '', heapMb: 512, kernelKills: undefined } as const
+const V8 = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n 1: 0x931db0'
+
+describe('a process that died', () => {
+  test('ran out of memory where V8 says so as it aborts, whether a shell is between or not', () => {
+    const outOfMemory = { outOfMemory: true, reason: 'its process reached its heap limit of 512 MB' }
+    expect(explainExit({ ...ended, signal: 'SIGABRT', standardError: V8 })).toEqual(outOfMemory)
+    expect(explainExit({ ...ended, code: 134, standardError: V8 })).toEqual(outOfMemory)
+  })
+
+  test('did not run out of memory where it aborted for another reason, or only logged the words', () => {
+    expect(explainExit({ ...ended, signal: 'SIGABRT', standardError: 'assertion failed' })).toEqual({
+      outOfMemory: false,
+      reason: 'its process ended with SIGABRT',
+    })
+    expect(explainExit({ ...ended, code: 1, standardError: V8 })).toEqual({
+      outOfMemory: false,
+      reason: 'its process ended with exit code 1',
+    })
+  })
+
+  test('counts as out of memory after a SIGKILL, and the kernel is named where it counted one', () => {
+    expect(explainExit({ ...ended, signal: 'SIGKILL', kernelKills: 1 })).toEqual({
+      outOfMemory: true,
+      reason: 'the kernel ended its process for lack of memory',
+    })
+    expect(explainExit({ ...ended, signal: 'SIGKILL' })).toEqual({
+      outOfMemory: true,
+      reason: 'its process was ended with SIGKILL, as the kernel does for lack of memory',
+    })
+  })
+
+  test('counts after a SIGKILL that the kernel did not count too, but the kernel is not named', () => {
+    expect(explainExit({ ...ended, signal: 'SIGKILL', kernelKills: 0 })).toEqual({
+      outOfMemory: true,
+      reason: 'its process was killed from outside (SIGKILL), most often for lack of memory',
+    })
+  })
+})
+
+test('builds side by side share half the memory of machine or container, within bounds', () => {
+  expect(defaultBuildHeapMb(1, 8 * GIB, 0)).toBe(4_096)
+  expect(defaultBuildHeapMb(4, 8 * GIB, 0)).toBe(1_024)
+  expect(defaultBuildHeapMb(1, 64 * GIB, 2 * GIB)).toBe(1_024)
+  // Without a limit, cgroup 1 states a number beyond any machine.
+  expect(defaultBuildHeapMb(1, 8 * GIB, 2 ** 64)).toBe(4_096)
+  expect(defaultBuildHeapMb(16, GIB, 0)).toBe(512)
+  expect(defaultBuildHeapMb(1, 1_024 * GIB, 0)).toBe(16_384)
 })

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { beforeEach, expect, test } from 'vitest'
 import type { Embedder, EmbeddingRole } from '#core/embedding/embedder.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
@@ -9,12 +7,12 @@ import { embedSampleQueries } from '#jobs/version-build/artifact.ts'
 import { passagesFile } from '#jobs/version-build/sort.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { WORD_EMBEDDER } from '#test/support/word-vectors.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 let workFolder: string
 beforeEach(() => {
-  workFolder = mkdtempSync(join(tmpdir(), 'sample-queries-'))
+  workFolder = folderOfTest()
 })
-afterEach(() => rmSync(workFolder, { recursive: true }))
 
 interface Asked {
   readonly texts: readonly string[]

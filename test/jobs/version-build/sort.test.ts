@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
@@ -20,6 +19,7 @@ import { listSource } from '#law/sources/list.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { line, smallMapping } from '#test/support/import.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 const knowledgeBaseId = derivedUuid('knowledge base', 'sort')
 
@@ -36,54 +36,50 @@ async function prepared(
   parts: Readonly<Record<string, readonly string[]>>,
   drop: BuildParameters['withdrawals']['drop'] = [],
 ): Promise<Prepared> {
-  const root = await mkdtemp(join(tmpdir(), 'sort-'))
-  try {
-    const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
-    await mkdir(join(root, 'source'))
-    for (const [name, lines] of Object.entries(parts)) await writeFile(join(root, 'source', name), lines.join('\n'))
-    const captured = await captureSources(store, (await listSource(join(root, 'source'), 'jsonl')).files)
-    const { privateKeyDer, publicKeyDer } = signingKeys()
-    const context: BuildContext = {
-      fence: { buildId: derivedUuid('build', 'sort'), attempt: 1 },
+  const root = folderOfTest()
+  const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
+  await mkdir(join(root, 'source'))
+  for (const [name, lines] of Object.entries(parts)) await writeFile(join(root, 'source', name), lines.join('\n'))
+  const captured = await captureSources(store, (await listSource(join(root, 'source'), 'jsonl')).files)
+  const { privateKeyDer, publicKeyDer } = signingKeys()
+  const context: BuildContext = {
+    fence: { buildId: derivedUuid('build', 'sort'), attempt: 1 },
+    knowledgeBaseId,
+    parameters: buildParametersSchema.parse({ embedding: 'none', withdrawals: { drop, restore: [] } }),
+    source: {
+      id: derivedUuid('import', 'sort'),
       knowledgeBaseId,
-      parameters: buildParametersSchema.parse({ embedding: 'none', withdrawals: { drop, restore: [] } }),
-      source: {
-        id: derivedUuid('import', 'sort'),
-        knowledgeBaseId,
-        mapping: smallMapping(),
-        snapshots: captured.map(({ sha256Hex, ...source }) => ({
-          ...source,
-          id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
-          sha256: sha256Hex,
-        })),
-      },
-      store,
-      workFolder: store.workFolder('sort'),
-      privateKeyDer,
-      publicKeysDer: [publicKeyDer],
-      ...QUIET_BUILD,
-      signal: new AbortController().signal,
-    }
-    const corpus = await preparePassages(context)
-    const files = new Map<string, readonly unknown[]>()
-    for (const name of ['passages.jsonl', 'documents.jsonl', 'revisions.jsonl']) {
-      const text = await readFile(join(context.workFolder, name), 'utf8')
-      files.set(
-        name,
-        text
-          .trimEnd()
-          .split('\n')
-          .map((each): unknown => JSON.parse(each)),
-      )
-    }
-    return {
-      corpus,
-      passages: (files.get('passages.jsonl') ?? []).map((row) => passageRecordSchema.parse(row)),
-      rows: (name) => Promise.resolve(files.get(name) ?? []),
-      names: await readdir(context.workFolder),
-    }
-  } finally {
-    await rm(root, { recursive: true })
+      mapping: smallMapping(),
+      snapshots: captured.map(({ sha256Hex, ...source }) => ({
+        ...source,
+        id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
+        sha256: sha256Hex,
+      })),
+    },
+    store,
+    workFolder: store.workFolder('sort'),
+    privateKeyDer,
+    publicKeysDer: [publicKeyDer],
+    ...QUIET_BUILD,
+    signal: new AbortController().signal,
+  }
+  const corpus = await preparePassages(context)
+  const files = new Map<string, readonly unknown[]>()
+  for (const name of ['passages.jsonl', 'documents.jsonl', 'revisions.jsonl']) {
+    const text = await readFile(join(context.workFolder, name), 'utf8')
+    files.set(
+      name,
+      text
+        .trimEnd()
+        .split('\n')
+        .map((each): unknown => JSON.parse(each)),
+    )
+  }
+  return {
+    corpus,
+    passages: (files.get('passages.jsonl') ?? []).map((row) => passageRecordSchema.parse(row)),
+    rows: (name) => Promise.resolve(files.get(name) ?? []),
+    names: await readdir(context.workFolder),
   }
 }
 

@@ -2,25 +2,15 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { openTestRedis } from '#test/support/redis.ts'
-import type { TestRedis } from '#test/support/redis.ts'
 
 const program = fileURLToPath(new URL('../../../jobs/worker/main.ts', import.meta.url))
-let harness: JobsHarness
-let redis: TestRedis
-
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  redis = await openTestRedis()
-})
-afterAll(async () => {
-  await redis.release()
-  await harness.stop()
-})
+const harness = await openJobsHarness()
+const redis = await openTestRedis()
+afterAll(() => redis.release())
 
 interface Ended {
   readonly code: number | null

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { z } from 'zod'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
@@ -8,17 +8,10 @@ import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
 import type { JobQueue } from '#jobs/platform/queues.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { Redis } from 'ioredis'
-import type { LocalRedis } from '#operator/demo/local/redis.ts'
 import { until } from '#test/support/until.ts'
 
-let redis: LocalRedis
-
-beforeAll(async () => {
-  redis = await startOwnRedis()
-})
-afterAll(async () => {
-  await redis.stop()
-})
+const redis = await startOwnRedis()
+afterAll(() => redis.stop())
 
 function recordedLog(): { readonly log: ReturnType<typeof createLog>; readonly lines: string[] } {
   const lines: string[] = []

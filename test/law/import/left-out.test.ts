@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { importCorpus } from '#operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
@@ -11,8 +10,9 @@ import { LEFT_OUT_REASONS } from '#law/sources/list.ts'
 import { line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 import { openOperatorHarness } from '#test/support/operator-cli.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'evidence-left-out-'))
+const folder = folderOfFile()
 const source = join(folder, 'source')
 const NOT_MARKDOWN = 'not a Markdown file (*.md, *.markdown)'
 
@@ -44,10 +44,6 @@ beforeAll(async () => {
     writeFileSync(join(source, name), content)
   }
   await createKnowledgeBase(harness.operator, { slug: 'bees', title: 'Bees' })
-})
-afterAll(async () => {
-  await harness.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 test('an import reads Markdown whatever the case of its ending, and reports every other file as skipped', async () => {

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import {
   embeddingEnvironment,
   embeddingOptions,
@@ -8,18 +8,12 @@ import {
 } from '#operator/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 
-let endpoint: EmbeddingEndpoint
+const endpoint = await startEmbeddingEndpoint(vectorsByWords())
 const { signal } = new AbortController()
 
-beforeAll(async () => {
-  endpoint = await startEmbeddingEndpoint(vectorsByWords())
-})
 afterEach(() => vi.unstubAllEnvs())
-afterAll(async () => {
-  await endpoint.stop()
-})
+afterAll(() => endpoint.stop())
 
 function flagsOf(...args: readonly string[]): EmbeddingFlags {
   const command = embeddingOptions(new Command('test'))

@@ -1,11 +1,10 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { flaggedEmbedding, openFlaggedEmbedder } from '#operator/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 import { modelFolderOf, withOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import { TINY_DIMENSIONS, tinyVector, writeTinyModel } from '#test/support/tiny-model.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 interface OpenedWith {
   readonly space: object | undefined
@@ -54,7 +53,7 @@ test('a name is that of a folder of models; any other is refused with what to do
   const folder = writeTinyModel()
   expect(modelFolderOf('tiny', dirname(folder))).toBe(folder)
   expect(modelFolderOf(folder)).toBe(folder)
-  const empty = mkdtempSync(join(tmpdir(), 'models-'))
+  const empty = folderOfTest()
   expect(() => modelFolderOf('bge-m3', empty)).toThrow(/There is no model folder .* -- models fetch bge-m3"\.$/)
   for (const name of ['../tiny', './tiny', '..'])
     expect(() => modelFolderOf(`${name}/nowhere`, folder)).toThrow(/models fetch NAME/)

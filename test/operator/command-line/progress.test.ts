@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createProgress } from '#operator/command-line/progress.ts'
 import { cell, fields, table } from '#operator/command-line/table.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { failureOf } from '#operator/command-line/failure.ts'
 
 describe('progress', () => {
   function recorded(isTTY: boolean): {
@@ -62,4 +64,39 @@ describe('tables', () => {
       'id:     1\nlimits:\n  exposure:\n    days: 30\n  rate:     5\nnone:   {}',
     )
   })
+})
+
+test.each([
+  [
+    'EACCES',
+    '/store/snapshots',
+    'This account may not use /store/snapshots: correct the rights there, or the path given, or ARTIFACT_STORE.',
+  ],
+  [
+    'EROFS',
+    '/store/snapshots',
+    '/store/snapshots is on a read-only file system: point ARTIFACT_STORE to a writable one.',
+  ],
+  [
+    'ENOSPC',
+    undefined,
+    'There is no space left for a file of the artifact store: free some or point ARTIFACT_STORE to ' +
+      'another disk, then repeat the command.',
+  ],
+])('%s from the file system is told as what to correct', (code, path, sentence) => {
+  const error = Object.assign(new Error(`${code}: refused`), { code, ...(path === undefined ? {} : { path }) })
+  expect(failureOf(error)).toEqual({ exitCode: 1, sentence })
+})
+
+test('a SQLite file on a full disk is told like any other file on it', () => {
+  const database = new DatabaseSync(':memory:')
+  database.exec('pragma max_page_count = 2')
+  let failure: unknown
+  try {
+    database.exec('create table a (x); create table b (x); create table c (x)')
+  } catch (error) {
+    failure = error
+  }
+  database.close()
+  expect(failureOf(failure).sentence).toMatch(/^There is no space left for a file of the artifact store: free some/)
 })

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { listAudit } from '#core/db/audit.ts'
 import {
@@ -23,17 +22,13 @@ import {
 import { createPlan } from '#operator/actions/plans.ts'
 import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
 import { insertVersion } from '#test/support/version-rows.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const harness = await openOperatorHarness()
 const { cli, operator, owner, serviceSecrets } = harness
-const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
+const folder = folderOfFile()
 const ENTITLEMENT = 'Advice Desk/live/hsfa-rules'
 const named = z.object({ id: z.uuid(), name: z.string() })
-
-afterAll(async () => {
-  await harness.close()
-  rmSync(folder, { recursive: true, force: true })
-})
 
 describe('from an empty database to an entitlement, by the command line', () => {
   test('each step prints what it made, a table lists it, and the trail tells who did it', async () => {

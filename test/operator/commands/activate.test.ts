@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { requestActivation, requestRollback } from '#operator/actions/activations.ts'
@@ -12,7 +12,6 @@ import { firstReviewer } from '#test/support/reviews.ts'
 
 const harness = await openCorpusHarness()
 const { cli } = harness
-afterAll(() => harness.close())
 
 /** Replaces the job worker. */
 async function finish(id: string): Promise<void> {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { auditHeadSchema, readAuditHead } from '#core/db/audit.ts'
 import type { AuditHead } from '#core/db/audit.ts'
 import { inTransaction } from '#core/db/pool.ts'
@@ -11,16 +10,17 @@ import type { Queryable } from '#core/db/pool.ts'
 import type { ReviewStatement } from '#core/domain/review-statements.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
-import { verifyAudit } from '#operator/actions/verify-audit.ts'
+import { verifyAudit } from '#operator/commands/audit.ts'
 import { openOperatorHarness } from '#test/support/operator-cli.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { ARTIFACT_KEYS, insertVersion } from '#test/support/version-rows.ts'
 import { createTestKey, insertSignedReview } from '#test/support/reviews.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const ENTRIES = 2_345
 const DAY = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
 
-const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
+const folder = folderOfFile()
 const harness = await openOperatorHarness({
   ARTIFACT_STORE: pathToFileURL(join(folder, 'store')).href,
   MANIFEST_PUBLIC_KEY: ARTIFACT_KEYS.publicKeyDer.toString('base64'),
@@ -28,10 +28,6 @@ const harness = await openOperatorHarness({
 const { cli, owner } = harness
 const { database } = harness.operator
 let head: AuditHead
-afterAll(async () => {
-  await harness.close()
-  rmSync(folder, { recursive: true, force: true })
-})
 
 test('an empty trail is valid, and its head is that of no entry', async () => {
   expect(await cli.run('audit verify')).toMatchObject({ code: 0, stdout: 'The audit trail is empty.\n' })

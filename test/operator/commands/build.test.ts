@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { startBuild } from '#operator/actions/builds.ts'
@@ -22,7 +22,6 @@ const harness = await openCorpusHarness()
 const { cli } = harness
 const source = await importOne(harness, 'one.md')
 const START = `build start --import ${source}`
-afterAll(() => harness.close())
 
 async function queuedBuild(): Promise<string> {
   const asked = { import: source, embedding: 'none', store: harness.store } as const

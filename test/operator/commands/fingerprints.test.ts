@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createFingerprintKey, unwrapFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { listAudit } from '#core/db/audit.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import { OPERATOR_BOUNDS } from '#operator/actions/bounds.ts'
+import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import { eraseFingerprints, rewrapFingerprints, rotateFingerprints } from '#operator/actions/fingerprints.ts'
 import { createOrganization } from '#operator/actions/organizations.ts'
 import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
 import { until } from '#test/support/until.ts'
 
 const harness = await openOperatorHarness()
-afterAll(() => harness.close())
 const { operator, owner, serviceSecrets } = harness
 const later = randomBytes(32)
 const LATER: ServiceSecrets = [later]

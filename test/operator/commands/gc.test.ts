@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -9,7 +9,6 @@ import { withoutGuards } from '#test/support/postgres.ts'
 import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
 
 const harness = await openCorpusHarness()
-afterAll(() => harness.close())
 
 const goneSchema = z.object({
   versions: z.array(z.object({ id: z.uuid() })),

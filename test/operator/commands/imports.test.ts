@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -11,9 +10,10 @@ import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
 import { line, smallMapping } from '#test/support/import.ts'
 import { until } from '#test/support/until.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const RULEBOOK = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
+const folder = folderOfFile()
 const storeUrl = pathToFileURL(join(folder, 'store')).href
 const IMPORT = 'import --knowledge-base rules --source'
 const withId = z.object({ id: z.uuid() })
@@ -22,13 +22,7 @@ const harness = await openOperatorHarness({ ARTIFACT_STORE: storeUrl })
 const { cli, owner } = harness
 const importsRecorded = async (): Promise<number | null> => (await owner.query('select 1 from imports')).rowCount
 
-beforeAll(async () => {
-  await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
-})
-afterAll(async () => {
-  await harness.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
 
 test('the demo rulebook is captured byte for byte, reported on, and recorded with its trail', async () => {
   const { code, stdout, stderr } = await cli.run(`${IMPORT} ${RULEBOOK} --json`)

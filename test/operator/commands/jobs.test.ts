@@ -10,10 +10,7 @@ const quiet = createLog('test', 'silent')
 const redis = await openTestRedis()
 const harness = await openOperatorHarness({ REDIS_URL: redis.url })
 const { cli } = harness
-afterAll(async () => {
-  await harness.close()
-  await redis.release()
-})
+afterAll(() => redis.release())
 
 test('a failed job is listed with its reason and runs again when asked', async () => {
   const connection = openQueueRedis(redis.url, quiet)

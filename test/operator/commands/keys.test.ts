@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { listAudit } from '#core/db/audit.ts'
 import { keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
@@ -21,22 +21,19 @@ const issuedSchema = z.object({
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-beforeAll(async () => {
-  await createOrganization(operator, { name: 'Harbour Bank', serviceSecrets })
-  await createClient(operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
-  await createPlan(operator, { name: 'beta' })
-  await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
-  await grantEntitlement(operator, {
-    client: 'Advice Desk',
-    environment: 'test',
-    knowledgeBase: 'rules',
-    plan: 'beta',
-    languages: ['en'],
-    jurisdictions: ['HS-M'],
-    subjects: null,
-  })
+await createOrganization(operator, { name: 'Harbour Bank', serviceSecrets })
+await createClient(operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
+await createPlan(operator, { name: 'beta' })
+await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
+await grantEntitlement(operator, {
+  client: 'Advice Desk',
+  environment: 'test',
+  knowledgeBase: 'rules',
+  plan: 'beta',
+  languages: ['en'],
+  jurisdictions: ['HS-M'],
+  subjects: null,
 })
-afterAll(() => harness.close())
 
 function issue(
   further: { readonly expiresInDays?: number; readonly scopes?: readonly string[] } = {},

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { sha256 } from '#core/platform/digest.ts'
@@ -12,6 +11,7 @@ import { fetchModel, releaseNamed } from '#jobs/encoder/models/fetch.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 const GRAPH = randomBytes(300_000)
 const TOKENIZER = Buffer.from('{"model":{}}')
@@ -50,13 +50,9 @@ function asTheHub(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(206, { 'content-length': rest.length, 'content-range': range }).end(rest)
 }
 
-function newFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'models-'))
-}
-
 const { signal } = new AbortController()
 
-async function fetchFrom(from: string, models = newFolder()): Promise<{ folder: string; wasThere: boolean }> {
+async function fetchFrom(from: string, models = folderOfTest()): Promise<{ folder: string; wasThere: boolean }> {
   return await fetchModel({ name: 'tiny', release, models, from, signal, onProgress: () => undefined })
 }
 
@@ -66,7 +62,7 @@ test('a model is fetched from its pinned revision into a folder that cannot be w
     asked.push(request.url)
     asTheHub(request, response)
   })
-  const models = newFolder()
+  const models = folderOfTest()
   const { folder } = await fetchFrom(from, models)
   expect(asked).toEqual(release.files.map(({ path }) => `/made-up/tiny/resolve/${'a'.repeat(40)}/${path}`))
   expect(readdirSync(models)).toEqual(['tiny'])
@@ -85,7 +81,7 @@ test('a download that is cut is continued where it ended, in the same run and in
     response.writeHead(200, { 'content-length': GRAPH.length })
     response.write(GRAPH.subarray(0, 150_000), () => response.destroy())
   })
-  const models = newFolder()
+  const models = folderOfTest()
   const partial = join(models, `.tiny.${'a'.repeat(12)}.partial/onnx`)
   mkdirSync(partial, { recursive: true })
   writeFileSync(join(partial, 'model.onnx'), GRAPH.subarray(0, 1_000))
@@ -97,7 +93,7 @@ test('a download that is cut is continued where it ended, in the same run and in
 
 test('a file with another digest is removed, and no folder appears', async () => {
   const from = await serve((_request, response) => void response.end(randomBytes(GRAPH.length)))
-  const models = newFolder()
+  const models = folderOfTest()
   await expect(fetchFrom(from, models)).rejects.toThrow(/^onnx\/model\.onnx has the SHA-256 [0-9a-f]{64} and not /)
   expect(existsSync(join(models, 'tiny'))).toBe(false)
   expect(existsSync(join(models, `.tiny.${'a'.repeat(12)}.partial/onnx/model.onnx`))).toBe(false)
@@ -138,11 +134,11 @@ test('a redirection is followed within a server, and to no other host', async ()
 })
 
 test('what a folder holds is not loaded where it differs from the list', async () => {
-  const models = newFolder()
+  const models = folderOfTest()
   const from = await serve(asTheHub)
   const { folder } = await fetchFrom(from, models)
   await expect(readModelFolder(folder)).rejects.toThrow(`${FETCHED_FILE} names no model of this release`)
-  const named = newFolder()
+  const named = folderOfTest()
   for (const [name, value] of Object.entries(release.layout)) {
     mkdirSync(join(named, name, '..'), { recursive: true })
     writeFileSync(join(named, name), JSON.stringify(value))
@@ -167,13 +163,13 @@ test('a name that is a path is no model, and the list says what each one is befo
   }
   const cli = commandLine({})
   const away = await serve((_request, response) => void response.writeHead(404).end())
-  const { code, stderr } = await cli.run('models', 'fetch', 'bge-m3', '--from', away, '--into', newFolder())
+  const { code, stderr } = await cli.run('models', 'fetch', 'bge-m3', '--from', away, '--into', folderOfTest())
   expect(code).toBe(1)
   expect(stderr).toMatch(/^bge-m3: BAAI\/bge-m3 at [0-9a-f]{40}, licence MIT, 2284709191 bytes$/m)
   expect(stderr).toMatch(/ {2}onnx\/model\.onnx {2}724923 bytes {2}SHA-256 [0-9a-f]{64}$/m)
   expect(stderr).toMatch(/^127\.0\.0\.1:\d+ answered with status 404 for onnx\/model\.onnx: check --from\.$/m)
   expect((await cli.run('models', 'fetch', '../x')).code).toBe(1)
-  expect(await cli.json('models', 'list', '--into', newFolder())).toMatchObject([
+  expect(await cli.json('models', 'list', '--into', folderOfTest())).toMatchObject([
     { name: 'multilingual-e5-small', state: 'not fetched', licence: 'MIT', bytes: 487_351_240 },
     { name: 'multilingual-e5-base' },
     { name: 'bge-m3' },

@@ -1,21 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { NO_ENGINE } from '#core/engine/settings.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
-import { startReplayNode } from '#operator/actions/replay.ts'
+import { startReplayNode } from '#operator/commands/replay.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import { send, startJsonServer } from '#test/support/json-server.ts'
 import { testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const USER = { OPENSEARCH_USER: 'evidence', OPENSEARCH_PASSWORD: 'secret' } as const
 const keys = signingKeys()
-const store = mkdtempSync(join(tmpdir(), 'replay-node-'))
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+const store = folderOfFile()
 
 /** A version whose signed manifest describes an index; no cluster has it. */
 const { versionId, manifestDigest } = await buildTestArtifact({

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { evaluationInWords } from '#operator/commands/review.ts'
@@ -16,17 +16,12 @@ const run = promisify(execFile)
 const page = Buffer.from(`<!doctype html><p>${'Straße – § 433 '.repeat(20_000)}</p>`)
 const harness = await openCorpusHarness()
 const { cli } = harness
-let version: string
-
-beforeAll(async () => {
-  version = await candidate(harness, 'one.md')
-  await withoutGuards(harness.owner, 'update corpus_versions set report_sha256 = $2 where id = $1', [
-    version,
-    sha256(page),
-  ])
-  await writeDurably(harness.store.reportFile(version), page)
-})
-afterAll(() => harness.close())
+const version = await candidate(harness, 'one.md')
+await withoutGuards(harness.owner, 'update corpus_versions set report_sha256 = $2 where id = $1', [
+  version,
+  sha256(page),
+])
+await writeDurably(harness.store.reportFile(version), page)
 
 test('the report of a version is copied to a new file, byte for byte, and no file is replaced', async () => {
   const file = join(harness.folder, 'report.html')

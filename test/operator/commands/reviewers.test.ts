@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import { planActivation } from '#operator/actions/activations.ts'
@@ -16,7 +16,6 @@ const POLICY = 'knowledge-bases policy rules'
 const OPENSSL = 'openssl'
 const harness = await openCorpusHarness()
 const { cli, operator, owner } = harness
-afterAll(() => harness.close())
 
 /** A file of the test. */
 const file = (name: string): string => join(harness.folder, name)

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '#core/db/pool.ts'
 import { usageReport } from '#core/db/usage.ts'
@@ -14,21 +14,18 @@ import { insertVersion } from '#test/support/version-rows.ts'
 
 const harness = await openOperatorHarness()
 const { cli, operator, owner, serviceSecrets } = harness
-afterAll(() => harness.close())
 
 /** Clients Desk and Bot of Bank and Desk of Fund, each with a live entitlement to the knowledge base "rules". */
-beforeAll(async () => {
-  const exposure = { window_days: 30, floors: { corpus: 5, daily: 1 } }
-  await createPlan(operator, { name: 'beta', limits: { exposure } })
-  await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
-  for (const name of ['Bank', 'Fund']) await createOrganization(operator, { name, serviceSecrets })
-  for (const client of ['Bank/Desk', 'Bank/Bot', 'Fund/Desk']) {
-    const [organization = '', name = ''] = client.split('/')
-    await createClient(operator, { organization, name })
-    const scope = { languages: ['en'], jurisdictions: ['HS-M'], subjects: null }
-    await grantEntitlement(operator, { client, environment: 'live', knowledgeBase: 'rules', plan: 'beta', ...scope })
-  }
-})
+const exposure = { window_days: 30, floors: { corpus: 5, daily: 1 } }
+await createPlan(operator, { name: 'beta', limits: { exposure } })
+await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
+for (const name of ['Bank', 'Fund']) await createOrganization(operator, { name, serviceSecrets })
+for (const client of ['Bank/Desk', 'Bank/Bot', 'Fund/Desk']) {
+  const [organization = '', name = ''] = client.split('/')
+  await createClient(operator, { organization, name })
+  const scope = { languages: ['en'], jurisdictions: ['HS-M'], subjects: null }
+  await grantEntitlement(operator, { client, environment: 'live', knowledgeBase: 'rules', plan: 'beta', ...scope })
+}
 
 interface Use {
   readonly state?: 'delivered' | 'refunded' | 'failed'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createHistoryBase } from '#test/support/version-rows.ts'
 import type { HistoryBase } from '#test/support/version-rows.ts'
 import { openCorpusHarness } from '#test/support/operator-corpus.ts'
@@ -10,7 +10,6 @@ const INSTANT = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z`
 const harness = await openCorpusHarness()
 const { cli } = harness
 const store = join(harness.folder, 'store')
-afterAll(() => harness.close())
 
 /** A knowledge base after the activations of these versions, in this order. */
 async function createActivated(

@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { corpusAt, corpusDigest } from '#operator/demo/corpus.ts'
 import { firstTexts } from '#operator/demo/show.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-corpus-'))
+  folder = folderOfTest()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function corpusFolder(name: string, file: string): string {
   const path = join(folder, name)

@@ -1,25 +1,22 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { COMPILE_CACHE } from '#test/support/processes.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 let folder: string
 let endpoint: EmbeddingEndpoint
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-embeddings-'))
+  folder = folderOfTest()
   mkdirSync(join(folder, 'corpus'))
   copyFileSync('operator/demo/corpus/rulebook/hsfa-conduct-harbour.2023-09-01.md', join(folder, 'corpus/rulebook.md'))
   endpoint = await startEmbeddingEndpoint(vectorsByWords())
 })
-afterEach(async () => {
-  await endpoint.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => endpoint.stop())
 
 async function demo(...args: readonly string[]): Promise<{ readonly code: unknown; readonly text: string }> {
   const own = ['--data-dir', join(folder, 'data'), '--corpus', join(folder, 'corpus')]

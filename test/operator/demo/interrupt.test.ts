@@ -1,22 +1,21 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { watch } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { startSupervised } from '#operator/demo/local/supervised-process.ts'
 import { alive } from '#test/support/processes.ts'
 import { expectEventually, until } from '#test/support/until.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 /** Far longer than a program needs that hears the second request. */
 const KILLED_AFTER_MS = 120_000
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-interrupt-'))
+  folder = folderOfTest()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The pid that the cluster's file states; negative while the cluster is initialised, 0 while there is none. */
 function statedPid(cluster: string): number {

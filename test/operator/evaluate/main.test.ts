@@ -1,19 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { modelFlags } from '#test/jobs/evaluation/data-set.ts'
 import type { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { publishedFigures } from '#test/jobs/evaluation/published-figures.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 import { DUTIES, TOPICS, folderOf, left, start } from './command.ts'
 
-let endpoint: EmbeddingEndpoint
-beforeAll(async () => {
-  endpoint = await startEmbeddingEndpoint(vectorsByWords())
-})
+const endpoint = await startEmbeddingEndpoint(vectorsByWords())
 afterAll(() => endpoint.stop())
 
 /** Fifty rules of ten chapters; half of the questions ask for what no rule says. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
-import { COMPARISON_BOUNDS } from '#jobs/evaluation/compare/bounds.ts'
+import { COMPARISON_BOUNDS } from '../bounds.ts'
 import { firstWords, lastWords } from './word-difference.ts'
 
 /** A passage as its place in the document shows it. */

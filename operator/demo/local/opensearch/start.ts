@@ -99,21 +99,9 @@ async function launched(
   const logFile = join(folder, 'cluster.log')
   const classpath = `${join(libraries, 'lib')}/*:${join(libraries, 'knn')}/*`
   const name = `evidence-${firstPort}`
-  const child = spawn(
-    'java',
-    [
-      `-Xms${heapMb}m`,
-      `-Xmx${heapMb}m`,
-      '-cp',
-      classpath,
-      PROGRAM,
-      join(folder, 'nodes'),
-      String(nodes),
-      String(firstPort),
-      name,
-    ],
-    { env: { PATH }, detached: true },
-  )
+  const program = ['-cp', classpath, PROGRAM, join(folder, 'nodes'), String(nodes), String(firstPort), name]
+  const args = [`-Xms${heapMb}m`, `-Xmx${heapMb}m`, ...program]
+  const child = spawn('java', args, { env: { PATH }, detached: true })
   child.stderr.pipe(createWriteStream(logFile, { flags: 'a', mode: 0o600 }))
   child.on('error', () => undefined)
   child.stdin.on('error', () => undefined)

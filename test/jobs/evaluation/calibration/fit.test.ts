@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { calibrationSchema, modelProbability } from '#core/domain/calibration.ts'
-import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from '#jobs/evaluation/calibration/fit.ts'
+import { CALIBRATION_QUESTIONS_MIN, fitCalibration, thresholdForTarget } from '#jobs/evaluation/calibration/fit.ts'
 import type { CalibrationQuestion } from '#jobs/evaluation/calibration/fit.ts'
-import { thresholdForTarget } from '#jobs/evaluation/calibration/target-threshold.ts'
 import type { ScoredQuestion } from '#jobs/evaluation/metrics/abstention.ts'
 
 function answeredAt(questions: readonly ScoredQuestion[], threshold: number): readonly ScoredQuestion[] {

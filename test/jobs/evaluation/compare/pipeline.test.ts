@@ -1,8 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { changeLimitsSchema } from '#core/domain/changes.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -14,39 +13,32 @@ import type { TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { asking, replyWith } from '#test/support/evaluation.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const FACETS = { languages: ['en'], jurisdictions: ['XA'], subjects: ['general'], statuses: ['verified' as const] }
-const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
+const folder = folderOfFile()
 const store = createArtifactStore(pathToFileURL(folder).href)
 const keys = signingKeys()
 const { context } = asking(({ text }) => replyWith([text.slice(0, 5)]), { facets: FACETS })
 
-let candidate: ComparedCandidate
+const built = await Promise.all([30, 20, 10].map((rows, at) => artifactOf(rows, `version ${at}`)))
 /** Of 30, 20 and 10 passages. */
-let versions: readonly ActiveVersion[]
-
-beforeAll(async () => {
-  const built = await Promise.all([30, 20, 10].map((rows, at) => artifactOf(rows, `version ${at}`)))
-  versions = built.map(({ versionId, manifestDigest }) => ({
-    versionId,
-    manifestDigest,
-    facets: FACETS,
-    profile: defaultProfile({ embedding: 'none' }),
-    embedder: context.embedder,
-    questionSet: null,
-  }))
-  candidate = {
-    ...comparable(await artifactOf(5, 'candidate')),
-    profile: context.profile,
-    questionSet: undefined,
-    evaluated: { questions: [], outcomes: [] },
-    limit: 200,
-    context,
-  }
-})
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true })
-})
+const versions: readonly ActiveVersion[] = built.map(({ versionId, manifestDigest }) => ({
+  versionId,
+  manifestDigest,
+  facets: FACETS,
+  profile: defaultProfile({ embedding: 'none' }),
+  embedder: context.embedder,
+  questionSet: null,
+}))
+const candidate: ComparedCandidate = {
+  ...comparable(await artifactOf(5, 'candidate')),
+  profile: context.profile,
+  questionSet: undefined,
+  evaluated: { questions: [], outcomes: [] },
+  limit: 200,
+  context,
+}
 
 async function artifactOf(rows: number, name: string): Promise<TestArtifact> {
   const corpus = testRows({ rows, dimensions: 8, seed: 1 })

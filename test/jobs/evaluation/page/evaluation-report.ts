@@ -1,9 +1,7 @@
-import { rankingFigures, systemFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import { rankingFigures, systemFigures, compareRankings } from '#jobs/evaluation/metrics/ranking.ts'
 import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
-import { coverageAtRisk } from '#jobs/evaluation/metrics/abstention.ts'
+import { coverageAtRisk, decisionFigures } from '#jobs/evaluation/metrics/abstention.ts'
 import type { EvaluationReport, Gate, Miss } from '#jobs/evaluation/page/evaluation-report.ts'
-import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
-import { decisionFigures } from '#jobs/evaluation/metrics/decision.ts'
 import { CHANGE_KINDS, NO_CHANGES } from '#core/domain/changes.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 

@@ -1,15 +1,14 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { extractText, getDocumentProxy } from 'unpdf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LOOKS, auditOf, openPage, startBrowser } from '#test/support/browser.ts'
-import { startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import { MANY, pageOfMany } from './many-changes.ts'
 import { buildPages } from './two-versions.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const PAGES = ['first', 'later', 'many'] as const
 const DESK = { scheme: 'light', device: 'desk' } as const
@@ -17,28 +16,22 @@ const DESK = { scheme: 'light', device: 'desk' } as const
 const TABS_MAX = 40
 const PICTURE_HEIGHT = 2_400
 
-let harness: JobsHarness
+const harness = await openJobsHarness()
 let browser: Browser
-let folder: string
+const folder = folderOfFile()
 /** `PAGE_PICTURES=FOLDER` keeps pictures of the pages there. */
 const pictures = process.env['PAGE_PICTURES']
 
 const urlOf = (name: (typeof PAGES)[number]): string => pathToFileURL(join(folder, `${name}.html`)).href
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'page-'))
-  harness = await startJobsHarness()
   const { first, later, folder: built } = await buildPages(harness)
   await writeFile(join(folder, 'first.html'), first)
   await writeFile(join(folder, 'later.html'), later)
   await writeFile(join(folder, 'many.html'), await pageOfMany(built, join(folder, 'many')))
   browser = await startBrowser()
 })
-afterAll(async () => {
-  await browser?.close()
-  await harness?.stop()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => browser?.close())
 
 /** What is below the window is not drawn, so that the window is made as high as a picture is useful. */
 async function keepPicture(page: Page, path: string): Promise<void> {

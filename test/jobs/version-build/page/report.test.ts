@@ -1,23 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readImport } from '#core/db/imports.ts'
 import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
 import { SAMPLE_KINDS, samplePassages, withoutIndents } from '#jobs/version-build/page/sample.ts'
-import { startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import { BOOK, buildPages } from './two-versions.ts'
-import type { Pages } from './two-versions.ts'
+import { randomUUID } from 'node:crypto'
+import { importSection } from '#jobs/version-build/page/import-section.ts'
+import { EMPTY_REPORT } from '#test/support/import.ts'
 
-let harness: JobsHarness
-let pages: Pages
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  pages = await buildPages(harness)
-})
-afterAll(() => harness?.stop())
+const harness = await openJobsHarness()
+const pages = await buildPages(harness)
 
 const textOf = (markup: string): string =>
   markup
@@ -101,4 +97,15 @@ describe('The page of a later version', () => {
     )
     for (const { id } of carried(pages.later)) expect(pages.later).toContain(`href="#document-${id}"`)
   })
+})
+
+test('the page tells withdrawals that left something out from those that left nothing out', () => {
+  const [first, second, document] = [randomUUID(), randomUUID(), randomUUID()]
+  const drop = [first, second].map((id) => ({ id, document, provisions: [], chunk_id: `chk_${id}` }))
+  const withdrawals = { drop, restore: [], withdrawals_without_passages: [second] }
+  const { source } = importSection({ mapping: {}, report: EMPTY_REPORT }, undefined, withdrawals)
+  const [, out = '', nothing = ''] =
+    /left out(.*?)Withdrawals that left nothing out(.*?)Withdrawals that/s.exec(source) ?? []
+  expect([out.includes(first), out.includes(second)]).toEqual([true, false])
+  expect([nothing.includes(first), nothing.includes(second)]).toEqual([false, true])
 })

@@ -1,20 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
-import { captureSearchQuestions } from '#jobs/version-build/search-questions/capture.ts'
-import { readSearchQuestions } from '#jobs/version-build/search-questions/file.ts'
+import { captureSearchQuestions, readSearchQuestions } from '#jobs/version-build/search-questions/file.ts'
 import { placeSearchQuestions } from '#jobs/version-build/search-questions/place.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'search-questions-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = folderOfFile()
 const store = createArtifactStore(pathToFileURL(folder).href)
 const workFolder = join(folder, 'work')
 

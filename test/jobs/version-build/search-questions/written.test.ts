@@ -1,8 +1,7 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -15,6 +14,7 @@ import { writtenQuestions } from '#jobs/version-build/search-questions/written.t
 import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const requestSchema = z.object({
   model: z.string(),
@@ -25,8 +25,7 @@ const requestSchema = z.object({
 const sentSchema = z.array(z.object({ number: z.int(), language: z.string(), heading: z.string(), text: z.string() }))
 type Sent = z.infer<typeof sentSchema>
 
-const folder = mkdtempSync(join(tmpdir(), 'written-questions-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = folderOfFile()
 const passages = Array.from({ length: 20 }, (_, n) => testPassage(n))
 
 /** What the model replies to the passages of a request: a status, or the content of its message. */

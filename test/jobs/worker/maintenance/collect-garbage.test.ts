@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { NO_ENGINE } from '#core/engine/settings.ts'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
@@ -9,22 +9,13 @@ import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { collectGarbage } from '#jobs/worker/maintenance/collect-garbage.ts'
 import { keepBlocks } from '#law/sources/capture.ts'
-import { demoCorpus, silent, startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { demoCorpus, silent, openJobsHarness } from '#test/support/jobs.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from '#test/core/db/vector-cache/entries.ts'
 
-let harness: JobsHarness
-let knowledgeBaseId: string
-let importId: string
+const harness = await openJobsHarness()
 
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
-})
-afterAll(async () => {
-  await harness.stop()
-})
+const knowledgeBaseId = await harness.createKnowledgeBase()
+const importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
 beforeEach(async () => {
   await collect()
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { profileIdOf, versionIdOf } from '#jobs/version-build/ids.ts'
 import { reconcile } from '#jobs/worker/maintenance/reconcile.ts'
 import { silent } from '#test/support/jobs.ts'
@@ -12,15 +12,12 @@ const {
   knowledgeBaseId,
   builds: [first, second, third],
 } = activation
-afterAll(() => activation.close())
 
 /** The first version is active, a rollback would return to the second, and the third is a candidate. */
-beforeAll(async () => {
-  await review(activation, second)
-  expect(await run(activation, second, null)).toMatchObject({ state: 'done' })
-  await review(activation, first)
-  expect(await run(activation, first, second)).toMatchObject({ state: 'done' })
-})
+await review(activation, second)
+expect(await run(activation, second, null)).toMatchObject({ state: 'done' })
+await review(activation, first)
+expect(await run(activation, first, second)).toMatchObject({ state: 'done' })
 
 describe('reconciliation', () => {
   const loaded = async (): Promise<readonly string[]> =>

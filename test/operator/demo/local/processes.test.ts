@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { startService } from '#operator/demo/local/processes.ts'
 import type { LocalService, ServiceOptions } from '#operator/demo/local/processes.ts'
 import { alive } from '#test/support/processes.ts'
 import { expectEventually, until } from '#test/support/until.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 let folder: string
 let options: ServiceOptions
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-service-'))
+  folder = folderOfTest()
   const witness = join(folder, 'witness')
   options = {
     name: 'The service',
@@ -23,7 +23,6 @@ beforeEach(() => {
     ready: () => Promise.resolve(existsSync(witness)),
   }
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function start(source: string, changes: Partial<ServiceOptions> = {}): Promise<LocalService> {
   writeFileSync(join(folder, 'main.ts'), `import { writeFileSync } from 'node:fs'\n${source}`)

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
@@ -9,6 +8,7 @@ import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { openTestDatabase } from '#test/support/postgres.ts'
 import type { TestDatabase } from '#test/support/postgres.ts'
 import { openTestRedis, startOwnRedis } from '#test/support/redis.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 async function rowsOf(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
@@ -66,31 +66,26 @@ describe('a database of the run', () => {
 })
 
 test('a cluster is taken up again with its content and its password, which only its owner can read', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-cluster-'))
-  try {
-    const first = await startPostgres({ folder })
-    await first.createDatabase('kept')
-    await rowsOf(first.adminUrl('kept'), 'create table survivor (id int)')
-    expect(statSync(join(folder, 'password')).mode & 0o777).toBe(0o600)
-    await first.kill()
+  const folder = folderOfTest()
+  const first = await startPostgres({ folder })
+  await first.createDatabase('kept')
+  await rowsOf(first.adminUrl('kept'), 'create table survivor (id int)')
+  expect(statSync(join(folder, 'password')).mode & 0o777).toBe(0o600)
+  await first.kill()
 
-    const second = await startPostgres({ folder })
-    expect(await rowsOf(second.adminUrl('kept'), 'select count(*)::int as rows from survivor')).toEqual([{ rows: 0 }])
-    await second.stop()
-    expect(await isReachable(second.adminUrl('kept'))).toBe(false)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const second = await startPostgres({ folder })
+  expect(await rowsOf(second.adminUrl('kept'), 'select count(*)::int as rows from survivor')).toEqual([{ rows: 0 }])
+  await second.stop()
+  expect(await isReachable(second.adminUrl('kept'))).toBe(false)
 })
 
 test('two servers never share one data folder', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-cluster-'))
+  const folder = folderOfTest()
   const first = await startPostgres({ folder })
   try {
     await expect(startPostgres({ folder, previousServerTimeoutMs: 200 })).rejects.toThrow(/is in use by process \d+/)
   } finally {
     await first.stop()
-    rmSync(folder, { recursive: true, force: true })
   }
 })
 

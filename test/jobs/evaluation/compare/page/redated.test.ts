@@ -5,6 +5,7 @@ import { changesSection } from '#jobs/evaluation/compare/page/changes.ts'
 import type { PlaceOf } from '#jobs/evaluation/compare/page/neighbours.ts'
 import { CHANGED_REPORT } from '#test/jobs/evaluation/page/evaluation-report.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { wordDifference } from '#jobs/evaluation/compare/page/word-difference.ts'
 
 const BEFORE = [0, 1, 2, 3].map((n) => testPassage(n))
 /** From another day and authority on; the text of one is another. */
@@ -73,4 +74,17 @@ test('a passage that is removed without its like is an entry of its own', () => 
   )
   expect(source.match(/<article/g)).toHaveLength(2)
   expect(source).toContain('data-kinds="passages_removed"')
+})
+
+const shownOf = (before: string, after: string): string =>
+  wordDifference(before, after)
+    .map(({ source }) => source)
+    .join('')
+
+test('a long run of equal words is cut between words, and between signs where the writing has no spaces', () => {
+  const words = 'considerations '.repeat(60)
+  const shown = shownOf(`old ${words}old`, `new ${words}new`)
+  expect(shown).toMatch(/^<del>old<\/del><ins>new<\/ins>( considerations)+ … (considerations )+<del>old/)
+  const signs = '合同'.repeat(300)
+  expect(shownOf(`old ${signs} old`, `new ${signs} new`)).toMatch(/<\/ins> (合同)+合? … 同?(合同)+ <del>/)
 })
