@@ -3,7 +3,6 @@ import { startOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import type { Section } from '#operator/command-line/sections.ts'
 import { embedded } from './embeddings.ts'
-import type { Embedded } from './embeddings.ts'
 import type { BenchFlags } from './flags.ts'
 import { percentile } from './load.ts'
 import { readRealQuestions, readRealTexts, whatIsMissing } from './real/texts.ts'
@@ -15,12 +14,9 @@ const ROUNDS = 5
 const PAUSE_MS = 20
 const BUILD = { texts: 16, requests: 2 } as const
 const PASSAGES = 2_000
-const COMPARED_TEXTS = 128
-/** What any model takes at once. */
-const COMPARED_CHARACTERS_MAX = 1_000
 const MEGABYTE = 1024 * 1024
 
-type EncoderBench = Pick<BenchFlags, 'compare' | 'seconds' | 'seed'> & { readonly model: string }
+type EncoderBench = Pick<BenchFlags, 'seconds' | 'seed'> & { readonly model: string }
 
 /** What `npm run bench -- --model` measures of an encoder. */
 export type EncoderResult = Awaited<ReturnType<typeof measureEncoder>>
@@ -32,25 +28,18 @@ export async function measureEncoder(options: EncoderBench, steps: Steps) {
   const startSeconds = (performance.now() - began) / 1_000
   const { texts, ...asked } = benchTexts(options.seed)
   const encoder = createSubject(own.baseUrl, own.model, asked)
-  const other = options.compare === undefined ? undefined : createSubject(options.compare, own.model, asked)
   const before = await gaugesOf(own.baseUrl)
   const ms = (options.seconds * 1_000) / ROUNDS
   let [builtTokens, cpuSeconds] = [0, 0]
   for (let round = 0; round < ROUNDS; round++) {
     steps.note(`round ${round + 1} of ${ROUNDS}`)
-    for (const subject of other === undefined ? [encoder] : [encoder, other]) {
-      await subject.askAlone(ms)
-      const from = await gaugesOf(own.baseUrl)
-      const tokens = await subject.build(ms)
-      if (subject === encoder) {
-        builtTokens += tokens
-        cpuSeconds += (await gaugesOf(own.baseUrl)).cpu_seconds - from.cpu_seconds
-      }
-      await subject.askBesideBuild(ms)
-    }
+    await encoder.askAlone(ms)
+    const from = await gaugesOf(own.baseUrl)
+    builtTokens += await encoder.build(ms)
+    cpuSeconds += (await gaugesOf(own.baseUrl)).cpu_seconds - from.cpu_seconds
+    await encoder.askBesideBuild(ms)
   }
   const after = await gaugesOf(own.baseUrl)
-  const cosines = other === undefined ? [] : await cosinesOf(encoder, other, asked.passages)
   await own.stop()
   return {
     model: own.model,
@@ -62,8 +51,6 @@ export async function measureEncoder(options: EncoderBench, steps: Steps) {
       megabytes_after_start: before.resident / MEGABYTE,
       megabytes_peak: after.peak / MEGABYTE,
     },
-    /** The other endpoint, and the least cosine of its vectors with those of the encoder. */
-    compared: other === undefined ? null : { ...other.measured(), least_cosine: Math.min(...cosines) },
   }
 }
 
@@ -88,14 +75,12 @@ function benchTexts(seed: number): Texts & { readonly texts: 'real' | 'invented'
   return { passages: prefixed('passage: ', passages), questions: prefixed('query: ', questions), texts }
 }
 
-type Subject = ReturnType<typeof createSubject>
-
 /** An endpoint, and what was measured of it so far. */
 function createSubject(baseUrl: string, model: string, { passages, questions }: Texts) {
   const [alone, beside]: [number[], number[]] = [[], []]
   const rates: { readonly tokens: number; readonly texts: number }[] = []
   let [nextQuestion, nextPassage] = [0, 0]
-  const embed = (texts: readonly string[]): Promise<Embedded> => embedded(baseUrl, model, texts)
+  const embed = (texts: readonly string[]): ReturnType<typeof embedded> => embedded(baseUrl, model, texts)
   const ask = async (ms: number, latencies: number[]): Promise<void> => {
     for (const until = performance.now() + ms; performance.now() < until;) {
       const began = performance.now()
@@ -120,7 +105,6 @@ function createSubject(baseUrl: string, model: string, { passages, questions }: 
   }
   const median = (of: (rate: (typeof rates)[number]) => number): number => percentile(rates.map(of), 0.5)
   return {
-    embed,
     askAlone: (ms: number) => ask(ms, alone),
     /** @returns tokens embedded. */
     async build(ms: number) {
@@ -151,20 +135,6 @@ function questionsOf(latencies: readonly number[]) {
   return { asked: latencies.length, p50_ms: percentile(latencies, 0.5), p95_ms: percentile(latencies, 0.95) }
 }
 
-async function cosinesOf(one: Subject, other: Subject, passages: readonly string[]): Promise<readonly number[]> {
-  const whole = passages.filter((text) => text.length <= COMPARED_CHARACTERS_MAX)
-  const step = Math.max(1, Math.floor(whole.length / COMPARED_TEXTS))
-  const texts = whole.filter((_, at) => at % step === 0)
-  const cosines: number[] = []
-  for (let from = 0; from < texts.length; from += BUILD.texts) {
-    const some = texts.slice(from, from + BUILD.texts)
-    const [ours, theirs] = [await one.embed(some), await other.embed(some)]
-    for (const [at, vector] of ours.vectors.entries())
-      cosines.push(vector.reduce((sum, value, i) => sum + value * (theirs.vectors[at]?.[i] ?? 0), 0))
-  }
-  return cosines
-}
-
 /** Memory in bytes, CPU time in seconds, as the encoder itself tells them. */
 async function gaugesOf(baseUrl: string): Promise<Readonly<Record<'resident' | 'peak' | 'cpu_seconds', number>>> {
   const text = await (await fetch(new URL('/metrics', baseUrl))).text()
@@ -176,27 +146,24 @@ async function gaugesOf(baseUrl: string): Promise<Readonly<Record<'resident' | '
   }
 }
 
-export function encoderSection({ model, texts, start_seconds: start, encoder, compared }: EncoderResult): Section {
-  const row = (
-    name: string,
-    { alone, beside_a_build: beside, ...build }: ReturnType<Subject['measured']>,
-  ): readonly string[] => [
-    name,
-    ...[alone, beside].map(({ p50_ms, p95_ms }) => `${p50_ms.toFixed(1)} / ${p95_ms.toFixed(1)} ms`),
-    (1_000 / alone.p50_ms).toFixed(0),
-    build.passages_per_second.toFixed(1),
-    build.tokens_per_second.toFixed(0),
-  ]
-  const cosine = compared?.least_cosine.toFixed(6)
+export function encoderSection({ model, texts, start_seconds: start, encoder }: EncoderResult): Section {
+  const { alone, beside_a_build: beside, passages_per_second: passages, tokens_per_second: tokens } = encoder
   return {
     title: `Encoder, on ${texts} texts`,
     head: ['endpoint', 'question p50 / p95', 'beside a build', 'questions/s', 'passages/s', 'tokens/s'],
-    rows: [row(model, encoder), ...(compared === null ? [] : [row('compared', compared)])],
+    rows: [
+      [
+        model,
+        ...[alone, beside].map(({ p50_ms, p95_ms }) => `${p50_ms.toFixed(1)} / ${p95_ms.toFixed(1)} ms`),
+        (1_000 / alone.p50_ms).toFixed(0),
+        passages.toFixed(1),
+        tokens.toFixed(0),
+      ],
+    ],
     lines: [
       `The encoder starts in ${start.toFixed(1)} s, embeds ${encoder.tokens_per_cpu_second.toFixed(0)} tokens of a ` +
         `build in a second of CPU, and takes ${encoder.megabytes_after_start.toFixed(0)} MB after its start, ` +
         `${encoder.megabytes_peak.toFixed(0)} MB at most.`,
-      ...(cosine === undefined ? [] : [`The least cosine of its vectors with the compared ones is ${cosine}.`]),
     ],
   }
 }

@@ -25,7 +25,6 @@ path. Exit code 1 when a threshold is missed.
                      --passages (then default 5000: encoding takes half an hour for 50000, once)
   --model FOLDER     measure only the encoder of this model: questions alone and beside a build, passages a second,
                      memory, on real texts where ../shared/data is there
-  --compare URL      with --model: another endpoint of the same model, measured by turns with the encoder
   --engine opensearch
                      compare the local engine with OpenSearch instead, which is started where a JDK and Maven are found:
                      build, bytes, latency and recall by selectivity, and what a search node needs
@@ -45,7 +44,6 @@ const OPTIONS = {
   lancedb: { type: 'boolean', default: false },
   'real-vectors': { type: 'boolean', default: false },
   model: { type: 'string' },
-  compare: { type: 'string' },
   engine: { type: 'string', default: 'local' },
   help: { type: 'boolean', default: false },
 } as const
@@ -54,15 +52,13 @@ const OPTIONS = {
 export function benchFlags(args: readonly string[]) {
   const values = optionsOf(args, OPTIONS)
   if (values.help) return 'help' as const
-  const { engine, against, model, compare, json, html, lancedb, 'real-vectors': realVectors } = values
+  const { engine, against, model, json, html, lancedb, 'real-vectors': realVectors } = values
   const alone = { '--against': against !== undefined, '--model': model !== undefined, '--engine': engine !== 'local' }
   const chosen = Object.entries(alone).flatMap(([name, is]) => (is ? [name] : []))
   if (chosen.length > 1 || (chosen.length === 1 && lancedb))
     throw new UsageError(`${chosen.join(' and ')}${lancedb ? ' and --lancedb' : ''} are measured apart.`)
   if (realVectors && (values.dimensions !== undefined || against !== undefined))
     throw new UsageError('Real vectors have their own dimensions, and --against has generated ones.')
-  if (compare !== undefined && model === undefined)
-    throw new UsageError('--compare is measured beside the encoder of --model.')
   if (!ENGINES.some((name) => name === engine)) throw new UsageError(`--engine is one of ${ENGINES.join(', ')}.`)
   const missing = realVectors ? whatIsMissing() : undefined
   if (missing !== undefined) throw new UsageError(missing)
@@ -79,7 +75,6 @@ export function benchFlags(args: readonly string[]) {
     lancedb,
     realVectors,
     model,
-    compare,
     engine: engine === 'opensearch',
     against,
     rounds: numberOf('rounds', values.rounds, 3, 1_000),
