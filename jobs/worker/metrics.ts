@@ -2,9 +2,8 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import { candidatesWaiting } from '#core/db/reviews.ts'
-import { sourcesByLastCapture } from '#core/db/sources.ts'
+import { CAPTURE_OUTCOMES, sourcesByLastCapture } from '#core/db/sources.ts'
 import type { Database } from '#core/db/pool.ts'
-import { CAPTURE_OUTCOMES } from '#core/db/sources.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
 
 /** Prometheus metrics of the job worker, on a port that is never public. Each scrape counts in Postgres. */

@@ -151,8 +151,8 @@ test('words, a vector or both are searched over the wire, for passages or for ro
     0,
     PREDICTORS.length,
   ])
-  const rows = both.passages.map(({ row, score, named }) => ({ row, score, named }))
-  expect(await search({ text, rowsOnly: true })).toEqual({ ...both, passages: [], rows })
+  const found = both.passages.map(({ row, score, named }) => ({ row, score, named }))
+  expect(await search({ text, rowsOnly: true })).toEqual({ ...both, passages: [], rows: found })
   expect(await search({ onlyRows: Buffer.of(0b1010) })).toMatchObject({ allowed: 2, passages: [{}, {}] })
 })
 

@@ -34,7 +34,7 @@ function indexed(corpus: readonly Passage[]): LexicalFiles {
 }
 
 /** A version whose files are kept in memory, and one whose files are read from the page cache. */
-export function bothParts(): readonly [ResidentParts, ResidentParts] {
+function bothParts(): readonly [ResidentParts, ResidentParts] {
   return [createResidentParts(), createResidentParts(new Map(), 0)]
 }
 
@@ -161,7 +161,7 @@ export interface WrittenForward {
   readonly pairs: Uint8Array
 }
 
-export function writtenForward(corpus: readonly ForwardPassage[]): WrittenForward {
+function writtenForward(corpus: readonly ForwardPassage[]): WrittenForward {
   const writer = createForwardWriter(corpus.length)
   const tokens = Buffer.concat(corpus.map((passage) => writer.add(termsOf(passage), passage.sameRevisionAsPrevious)))
   return { tokens, ...writer.finish() }

@@ -5,7 +5,7 @@ import { wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 
 /** Bytes of one document's id (a UUID). */
-export const DOCUMENT_ID_BYTES = 16
+const DOCUMENT_ID_BYTES = 16
 
 /**
  * Layout of `documents.bin`. First documents × 16 bytes: the ids, ascending. Then (documents + 1) uint32: the first run
@@ -17,7 +17,7 @@ export function documentsLayout(documents: number): { readonly firstRunsOffset: 
 }
 
 /** The 16 bytes of a UUID in its usual form. */
-export function documentIdBytes(id: string): Buffer {
+function documentIdBytes(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 

@@ -37,7 +37,7 @@ async function open(
   space: Partial<EmbeddingSpace> = {},
 ): Promise<Embedding> {
   const endpoint = await startEmbeddingEndpoint(behaviour)
-  onTestFinished(async () => void (await endpoint.stop()))
+  onTestFinished(() => endpoint.stop())
   const wanted = spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai', ...space })
   return { endpoint, embedder: embedderAt(endpoint.baseUrl, wanted, change) }
 }

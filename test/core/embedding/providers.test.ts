@@ -12,7 +12,7 @@ const signal = new AbortController().signal
 
 async function start(behaviour: Partial<EndpointBehaviour> = {}): Promise<EmbeddingEndpoint> {
   const endpoint = await startEmbeddingEndpoint(behaviour)
-  onTestFinished(async () => void (await endpoint.stop()))
+  onTestFinished(() => endpoint.stop())
   return endpoint
 }
 

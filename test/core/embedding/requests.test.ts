@@ -19,7 +19,7 @@ afterEach(() => void vi.unstubAllEnvs())
 
 async function serving(listener: RequestListener): Promise<JsonServer> {
   const server = await startJsonServer(listener)
-  onTestFinished(async () => void (await server.stop()))
+  onTestFinished(() => server.stop())
   return server
 }
 

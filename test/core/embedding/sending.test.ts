@@ -35,7 +35,7 @@ function createFakeClock(): FakeClock {
 
 async function open(failures: EndpointBehaviour['failures'], tokensPerMinute?: number) {
   const endpoint = await startEmbeddingEndpoint({ failures })
-  onTestFinished(async () => void (await endpoint.stop()))
+  onTestFinished(() => endpoint.stop())
   const clock = createFakeClock()
   const embedder = createOpenAiEmbedder(spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai' }), {
     endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: endpoint.baseUrl, apiKey: undefined }),

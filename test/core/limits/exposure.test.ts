@@ -9,7 +9,7 @@ import { EPOCH, MANY, WINDOW_MS, openTestCounters, passages, plan } from './test
 const { ask: charge, createScope, end, redis, serve, setNow } = await openTestCounters()
 
 /** A lease would be overdue once the clock moves. */
-const ask: typeof charge = async (scope, limits, more = {}) => {
+const ask: typeof charge = async (scope, limits, more) => {
   const requestId = randomUUID()
   const decision = await charge(scope, limits, { ...more, requestId })
   if (decision.status === 'admitted') await end(scope, requestId, 'fail')

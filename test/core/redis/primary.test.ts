@@ -16,7 +16,7 @@ function open(url: string, whileAway: PrimaryOptions['whileAway'] = 'fail') {
   const lines: string[] = []
   const log = createLog('test', 'info', (line) => lines.push(line))
   const connection = openPrimary(url, { name: 'test', log, whileAway })
-  onTestFinished(() => void connection.close())
+  onTestFinished(() => connection.close())
   return { ...connection, lines }
 }
 const used = (connection: PrimaryConnection): Promise<string> => until('it is used', async () => connection.runId())
@@ -117,7 +117,7 @@ test('a blocking duplicate, as BullMQ uses it, leaves a demoted server too', asy
   await used(connection)
   const duplicate = connection.redis.duplicate({ maxRetriesPerRequest: null })
   duplicate.on('error', () => undefined)
-  onTestFinished(() => void duplicate.disconnect())
+  onTestFinished(() => duplicate.disconnect())
   const popped = duplicate.blpop('list', 0)
   popped.catch(() => undefined)
   await until('it blocks', async () => duplicate.status === 'ready')

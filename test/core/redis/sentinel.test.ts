@@ -41,7 +41,7 @@ function open(url: string): Opened {
     if (line.includes('redis connected')) connectedMs = adjustedNowMs()
   })
   const connection = openPrimary(url, { name: 'test', log, whileAway: 'fail' })
-  onTestFinished(() => void connection.close())
+  onTestFinished(() => connection.close())
   return { ...connection, lines, connectedMs: () => connectedMs }
 }
 const used = (connection: PrimaryConnection): Promise<string> => until('it is used', async () => connection.runId())
@@ -61,7 +61,7 @@ test('after a failover the new primary is in use within two seconds, with what i
   )
 
   const events = new Redis(sentinel.port, '127.0.0.1')
-  onTestFinished(() => void events.disconnect())
+  onTestFinished(() => events.disconnect())
   await events.subscribe('+switch-master')
   const switched = new Promise<number>((resolve) => events.once('message', () => resolve(adjustedNowMs())))
   await primary.kill()
@@ -166,11 +166,11 @@ async function startTlsProxy(
 
 test('rediss and rediss-sentinel use TLS, and trust the certificate authorities of the process', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-redis-tls-'))
-  onTestFinished(() => void rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const [trusted, foreign] = [makeCertificates(folder, 'trusted'), makeCertificates(folder, 'foreign')]
   const before = tls.getCACertificates('default')
   tls.setDefaultCACertificates([...before, readFileSync(trusted.ca, 'utf8')])
-  onTestFinished(() => void tls.setDefaultCACertificates(before))
+  onTestFinished(() => tls.setDefaultCACertificates(before))
 
   const primary = stopping(await startOwnRedis())
   const secured = stopping(await startTlsProxy(primary.port, trusted))

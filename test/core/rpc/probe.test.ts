@@ -10,7 +10,7 @@ const health = new HealthImplementation({ '': 'NOT_SERVING' })
 const server = new Server()
 
 health.addToServer(server)
-const port = await new Promise((resolve, reject) =>
+const port = await new Promise<number>((resolve, reject) =>
   server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
     error === null ? resolve(bound) : reject(error),
   ),

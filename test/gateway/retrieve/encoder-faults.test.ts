@@ -39,9 +39,9 @@ async function startEncoder(weights = 1): Promise<void> {
   })
 }
 
-async function end(signal: NodeJS.Signals): Promise<void> {
+async function end(how: NodeJS.Signals): Promise<void> {
   const exited = once(child, 'exit')
-  child.kill(signal)
+  child.kill(how)
   await exited
 }
 
@@ -69,13 +69,13 @@ async function asked(): Promise<number | readonly [unknown, string]> {
 }
 
 describe('a query whose encoder', () => {
-  for (const [what, signal] of [
+  for (const [what, how] of [
     ['is killed, as the kernel does for lack of memory', 'SIGKILL'],
     ['aborts, as V8 does for lack of memory', 'SIGABRT'],
   ] as const)
     test(`${what}, is refused in time, and the next one is embedded once the encoder is back`, async () => {
       expect(await asked()).toBe(TINY_DIMENSIONS)
-      await end(signal)
+      await end(how)
       const beganMs = adjustedNowMs()
       expect(await asked()).toEqual(['RETRIEVAL_UNAVAILABLE', 'the embedding provider could not be reached'])
       expect(adjustedNowMs() - beganMs).toBeLessThan(2 * QUERY_TIMEOUT_MS)

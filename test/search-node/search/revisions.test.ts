@@ -25,8 +25,7 @@ const rows = testRows({
     revision: String(yearOf(n)),
     inForceFrom: `${yearOf(n)}-01-01`,
     inForceTo: `${yearOf(n) + 1}-01-01`,
-    text:
-      'The keeper of hives counts every swarm of colony ' + `${provisionOf(n)}${', as amended'.repeat(n % REVISIONS)}.`,
+    text: `The keeper of hives counts every swarm of colony ${provisionOf(n)}${', as amended'.repeat(n % REVISIONS)}.`,
   }),
 }).map(({ record }) => {
   const centre = centres[Number(record.provision.split(' ')[1])] ?? new Float32Array(16)
@@ -42,8 +41,8 @@ const chunkIds = ({ passages }: SearchResult): string[] => passages.map(({ chunk
 const TEXT = 'Who counts every swarm of the colony?'
 
 function queries(count: number): Float32Array[] {
-  const random = seededRandom(seed + 1)
-  return Array.from({ length: count }, () => queryNear(rows, Math.floor(random() * rows.length), random))
+  const drawn = seededRandom(seed + 1)
+  return Array.from({ length: count }, () => queryNear(rows, Math.floor(drawn() * rows.length), drawn))
 }
 
 describe('where no day narrows the passages', () => {

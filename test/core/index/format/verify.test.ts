@@ -220,16 +220,16 @@ test.each<[string, ArtifactFile, number, number, RegExp]>([
 })
 
 test('search questions out of order, beyond the passages or of another number are refused', async () => {
-  const rows = readFileSync(file('search-questions.rows'))
+  const inOrder = readFileSync(file('search-questions.rows'))
   for (const [at, row] of [
     [4, 0xffff],
     [8, 0],
   ] as const) {
     replaceSigned('search-questions.rows', withWord('search-questions.rows', at, row))
     await expect(verify()).rejects.toThrow(/the rows of passages in order/)
-    replaceSigned('search-questions.rows', rows)
+    replaceSigned('search-questions.rows', inOrder)
   }
-  replaceSigned('search-questions.rows', rows.subarray(4))
+  replaceSigned('search-questions.rows', inOrder.subarray(4))
   await expect(verify()).rejects.toThrow(/one row a question/)
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(good, MANIFEST_FILE), 'utf8')))
   signAgain(canonicalJson({ ...manifest, search_questions: 19 }))
