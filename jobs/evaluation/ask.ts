@@ -9,11 +9,10 @@ import type { Reader } from '#core/reading/reader.ts'
 import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
 import type { Filters, FoundRow, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { RANKING_MODES } from './page/evaluation-report.ts'
 import type { Question } from './questions.ts'
 import type { SourceIdOf } from './source-ids.ts'
 
-/** Inputs of a ranking: the words of a question, its vector, or both as the profile fuses them. */
-export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
 export type RankingMode = (typeof RANKING_MODES)[number]
 
 /** A value for each ranking mode. A version without vectors is ranked by words alone. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
 import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
 
+/** Inputs of a ranking: the words of a question, its vector, or both as the profile fuses them. */
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
 const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed', 'changes'] as const
 /** The questions that both versions were asked, in the order in which their rankings are compared. */

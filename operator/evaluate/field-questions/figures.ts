@@ -1,5 +1,6 @@
-import { RANKING_MODES, servedOf } from '#jobs/evaluation/ask.ts'
+import { servedOf } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
+import { RANKING_MODES } from '#jobs/evaluation/page/evaluation-report.ts'
 import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 import { auroc } from '#jobs/evaluation/metrics/abstention.ts'
 import type { Section } from '#operator/command-line/sections.ts'

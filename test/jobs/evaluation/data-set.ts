@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { folderOfTest } from '#test/support/folder.ts'
 
-/** Writes a folder of files by their relative paths; objects become one JSON line each. */
-export function writeDataSet(files: Readonly<Record<string, string | readonly object[]>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-data-set-'))
+/** Writes files by their relative paths into a folder, of the test unless another is named; objects become one JSON line each. */
+export function writeDataSet(
+  files: Readonly<Record<string, string | readonly object[]>>,
+  folder = folderOfTest(),
+): string {
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name)
     mkdirSync(dirname(path), { recursive: true })

@@ -1,6 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { words } from '#core/index/analysis/words.ts'
 import { evaluateDataSet } from '#operator/evaluate/evaluation.ts'
 import type { Evaluated } from '#operator/evaluate/evaluation.ts'
@@ -9,6 +9,7 @@ import { evaluateFieldQuestions } from '#operator/evaluate/field-questions/evalu
 import type { AskedCorpora } from '#operator/evaluate/field-questions/evaluation.ts'
 import { renderText } from '#operator/command-line/sections.ts'
 import { OVERLAP, readerCalls, rerankCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 import { writeDataSet } from './data-set.ts'
 
 const TOPICS = ['anchorage', 'ballast', 'cargo', 'dredging', 'embargo', 'ferry', 'grounding', 'helmsman']
@@ -32,31 +33,33 @@ const QUESTIONS = RULES.flatMap(({ id, text }, at) => {
   return [held, { ...missing, kind: 'near-miss', relevant: [], label: 'unanswerable' }]
 })
 
-const folder = writeDataSet({
-  'corpus.jsonl': RULES,
-  'queries.jsonl': QUESTIONS.map(({ id, text }) => ({ id, text })),
-  'qrels.tsv': QUESTIONS.flatMap(({ id, relevant: [rule] }) => (rule ? [`${id}\t${rule}\t1\n`] : [])).join(''),
-  'answerability.tsv': QUESTIONS.map(({ id, label }) => `${id}\t${label}\n`).join(''),
-  'field.jsonl': QUESTIONS.map(({ text: question, ...rest }) => ({ ...rest, question })),
-  'few.jsonl': QUESTIONS.slice(0, 20).map(({ text: question, ...rest }) => ({ ...rest, question })),
-  'mapping.json': JSON.stringify({
-    format: 'jsonl',
-    fields: {
-      document_key: '{metadata.document}',
-      title: 'Harbour Act',
-      authority: 'Harbour Authority',
-      canonical_url: 'https://harbour.invalid/{id}',
-      published_at: '2000-01-01',
-      effective_at: '2000-01-01',
-      citation_label: 'Harbour Act, {id}',
-      reference: 'Harbour Act {id}',
-      language: 'en',
-      jurisdiction: 'ZZ',
-      verification_status: 'source-declared',
-    },
-  }),
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = writeDataSet(
+  {
+    'corpus.jsonl': RULES,
+    'queries.jsonl': QUESTIONS.map(({ id, text }) => ({ id, text })),
+    'qrels.tsv': QUESTIONS.flatMap(({ id, relevant: [rule] }) => (rule ? [`${id}\t${rule}\t1\n`] : [])).join(''),
+    'answerability.tsv': QUESTIONS.map(({ id, label }) => `${id}\t${label}\n`).join(''),
+    'field.jsonl': QUESTIONS.map(({ text: question, ...rest }) => ({ ...rest, question })),
+    'few.jsonl': QUESTIONS.slice(0, 20).map(({ text: question, ...rest }) => ({ ...rest, question })),
+    'mapping.json': JSON.stringify({
+      format: 'jsonl',
+      fields: {
+        document_key: '{metadata.document}',
+        title: 'Harbour Act',
+        authority: 'Harbour Authority',
+        canonical_url: 'https://harbour.invalid/{id}',
+        published_at: '2000-01-01',
+        effective_at: '2000-01-01',
+        citation_label: 'Harbour Act, {id}',
+        reference: 'Harbour Act {id}',
+        language: 'en',
+        jurisdiction: 'ZZ',
+        verification_status: 'source-declared',
+      },
+    }),
+  },
+  folderOfFile(),
+)
 
 const OUTPUT = { progress: () => undefined, note: () => undefined }
 const NO_SIGNAL = new AbortController().signal

@@ -90,10 +90,4 @@ describe('a build with a question set', () => {
     const page = readFileSync(harness.store.reportFile(versionIdOf(buildId)), 'utf8')
     expect(page).toMatch(/A decision fitted on the questions answered \d+ of \d+ texts/)
   })
-
-  test('without enough labels has the default decision', async () => {
-    const buildId = await built(await questionSet('few.jsonl', labelled(19)))
-    const { kind, calibrated_on: on, abstention } = await evaluationOf(harness, buildId)
-    expect([kind, on?.source, abstention?.folds]).toEqual(['question set', 'default', 0])
-  })
 })

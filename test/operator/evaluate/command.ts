@@ -1,17 +1,11 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach } from 'vitest'
-import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { COMPILE_CACHE, WITH_FEW_QUERIES } from '#test/support/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../operator/evaluate/main.ts', import.meta.url))
-const folders: string[] = []
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
 
 export const TOPICS = [
   'anchorage',
@@ -26,13 +20,6 @@ export const TOPICS = [
   'jetty',
 ] as const
 export const DUTIES = ['fees', 'inspection', 'insurance', 'lighting', 'records'] as const
-
-/** Writes the files; they are removed after the test. */
-export function folderOf(files: Parameters<typeof writeDataSet>[0]): string {
-  const folder = writeDataSet(files)
-  folders.push(folder)
-  return folder
-}
 
 interface Ended {
   readonly code: number | null

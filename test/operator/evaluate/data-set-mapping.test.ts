@@ -1,6 +1,5 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { evaluationMapping, limitSubjects, offsetFields } from '#operator/evaluate/data-set-mapping.ts'
 import type { MappingChoices } from '#operator/evaluate/data-set-mapping.ts'
 import type { Passage } from '#law/import/passage/passage.ts'
@@ -8,15 +7,8 @@ import { parseMapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 
-const folders: string[] = []
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
-
 function corpusOf(records: readonly object[]): string {
-  const folder = writeDataSet({ 'corpus.jsonl': records })
-  folders.push(folder)
-  return join(folder, 'corpus.jsonl')
+  return join(writeDataSet({ 'corpus.jsonl': records }), 'corpus.jsonl')
 }
 
 async function imported(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { modelFlags } from '#test/jobs/evaluation/data-set.ts'
+import { modelFlags, writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import * as command from './command.ts'
 import { DUTIES, left, start } from './command.ts'
@@ -62,7 +62,7 @@ function questions(word: string): readonly object[] {
 
 /** Two corpora with a mapping each, and their questions. */
 function folderOf(change: Readonly<Record<string, string | readonly object[]>> = {}): string {
-  return command.folderOf({
+  return writeDataSet({
     'harbour/corpus.jsonl': rules('harbour'),
     'harbour/mapping.json': JSON.stringify(MAPPING),
     'harbour.jsonl': questions('harbour'),

@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { modelFlags } from '#test/jobs/evaluation/data-set.ts'
-import type { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
+import { modelFlags, writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { publishedFigures } from '#test/jobs/evaluation/published-figures.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
-import { DUTIES, TOPICS, folderOf, left, start } from './command.ts'
+import { DUTIES, TOPICS, left, start } from './command.ts'
 
 const endpoint = await startEmbeddingEndpoint(vectorsByWords())
 afterAll(() => endpoint.stop())
@@ -50,7 +49,7 @@ function rulebook(): Parameters<typeof writeDataSet>[0] {
 }
 
 test('a data set is built, embedded, searched and judged without Postgres or Redis, and leaves nothing behind', async () => {
-  const folder = folderOf(rulebook())
+  const folder = writeDataSet(rulebook())
   const outputs = ['--json', join(folder, 'out', 'figures.json'), '--html', join(folder, 'out', 'page.html')]
   const { code, stdout, stderr } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...outputs], '').ended
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
@@ -71,7 +70,7 @@ test('a data set is built, embedded, searched and judged without Postgres or Red
 })
 
 test('with --limit-to nothing outside a question’s own group is found', async () => {
-  const folder = folderOf(rulebook())
+  const folder = writeDataSet(rulebook())
   const limited = ['--limit-to', 'chapter', '--json', join(folder, 'figures.json')]
   const { code } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...limited]).ended
   const { systems } = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'figures.json'), 'utf8')))
@@ -93,7 +92,7 @@ function fitSet(count: number): Parameters<typeof writeDataSet>[0] {
 }
 
 test('with --fit-queries, the ranking is fitted to other questions before any is asked', async () => {
-  const folder = folderOf({ ...rulebook(), ...fitSet(50) })
+  const folder = writeDataSet({ ...rulebook(), ...fitSet(50) })
   const fit = ['--fit-queries', join(folder, 'fit.jsonl'), '--fit-qrels', join(folder, 'fit.tsv')]
   const { code, stdout, stderr } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...fit]).ended
   expect({ code, stderr }).toMatchObject({
@@ -113,7 +112,7 @@ test.each([
   ],
   ['asked too', 50, 'queries.jsonl', 'qrels/test.tsv', /^50 questions of queries\.jsonl are asked too, so their/],
 ])('questions to fit to that are %s are refused', async (_, count, queries, qrels, sentence) => {
-  const folder = folderOf({ ...rulebook(), ...fitSet(count) })
+  const folder = writeDataSet({ ...rulebook(), ...fitSet(count) })
   const fit = ['--fit-queries', join(folder, queries), '--fit-qrels', join(folder, qrels)]
   const { code, stderr } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...fit]).ended
   expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
@@ -123,7 +122,7 @@ test.each([
 })
 
 test('without a model, words alone rank, and there is no weight of vectors to fit', async () => {
-  const folder = folderOf({ ...rulebook(), ...fitSet(50) })
+  const folder = writeDataSet({ ...rulebook(), ...fitSet(50) })
   const { code, stdout } = await start(folder, [folder]).ended
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ +lexical$/m) })
   expect(stdout).not.toContain('recall@10 of the vectors')
@@ -136,7 +135,7 @@ test('without a model, words alone rank, and there is no weight of vectors to fi
 })
 
 test('an interruption stops the search node, removes the temporary files and says so', async () => {
-  const folder = folderOf(rulebook())
+  const folder = writeDataSet(rulebook())
   const { child, ended, said } = start(folder, [folder])
   await until('it verifies', () => said().includes('verify'))
   child.kill('SIGINT')
@@ -156,7 +155,7 @@ test.each([
   ],
   ['a judgment that is none', { 'qrels/test.tsv': 'q-x\tr\t1\nq-x\tr\n' }, /^test\.tsv, line 2, is not a query id/],
 ])('%s: one sentence, exit code 1, and nothing left', async (_name, files, sentence) => {
-  const folder = folderOf({ ...rulebook(), ...files })
+  const folder = writeDataSet({ ...rulebook(), ...files })
   const { code, stderr } = await start(folder, [folder]).ended
   expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
     code: 1,
@@ -169,7 +168,7 @@ test('records that are skipped and judged records that are not held are counted'
   const files = rulebook()
   const held = (files['corpus.jsonl'] as readonly object[]).slice(1)
   const corpus = [...held, ...held.slice(-1)]
-  const folder = folderOf({ ...files, 'corpus.jsonl': corpus })
+  const folder = writeDataSet({ ...files, 'corpus.jsonl': corpus })
   const { code, stderr } = await start(folder, [folder]).ended
   expect(code).toBe(0)
   expect(stderr).toContain(
@@ -179,7 +178,7 @@ test('records that are skipped and judged records that are not held are counted'
 })
 
 test('arguments that are not understood end with exit code 2', async () => {
-  const folder = folderOf({})
+  const folder = writeDataSet({})
   const { code, stderr } = await start(folder, [folder, '--target-risk', '7']).ended
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('must be a share between 0 and 1') })
 })

@@ -1,15 +1,9 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readTask } from '#operator/evaluate/task.ts'
 import type { Task } from '#operator/evaluate/task.ts'
 import { findTaskFiles } from '#operator/evaluate/text-lines.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
-
-const folders: string[] = []
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
 
 const CORPUS = { 'corpus.jsonl': [{ _id: 'r1', text: 'one' }] }
 const QUERIES = {
@@ -22,7 +16,6 @@ const QRELS = { 'qrels.tsv': 'query-id\tcorpus-id\tscore\nq1\tr1\t2\nq1\tr2\t0\n
 
 async function taskOf(files: Parameters<typeof writeDataSet>[0], limitTo?: string): Promise<Task> {
   const folder = writeDataSet(files)
-  folders.push(folder)
   return await readTask(
     await findTaskFiles({ folder, queries: undefined, qrels: undefined, answerability: undefined }),
     limitTo,
@@ -170,7 +163,6 @@ test('with --limit-to every asked question must have the field', async () => {
 
 test('a named file that is missing is told, whatever the folder holds', async () => {
   const folder = writeDataSet({ ...CORPUS, ...QUERIES, ...QRELS })
-  folders.push(folder)
   const named = { folder, queries: undefined, qrels: undefined, answerability: join(folder, 'labels.tsv') }
   await expect(findTaskFiles(named)).rejects.toThrow(
     /labels\.tsv cannot be read: name the labels with --answerability\.$/,
