@@ -2,9 +2,7 @@ import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { NgramQuestion } from '#core/index/ngrams/coverage.ts'
 import type { BackgroundModel } from '#core/index/ngrams/layout.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
-import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import type { RowTable } from '#core/index/passages/row-table.ts'
 import type { Filters, SearchQuery, UnsupportedReference, Withdrawn } from '#core/domain/search.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 
@@ -145,8 +143,34 @@ export interface CandidateSource {
   byReference(query: ReferenceQuery, deadline: CallDeadline): Promise<NamedRows>
 }
 
+/** Tokens of rows `from` to `to`. Loops use positions, because a view of a row costs more than its scan. */
+export interface TokenRange {
+  /** Word hashes; between two rows lie values that are no hashes. */
+  readonly tokens: Uint32Array
+  /** Position of a row's first word in `tokens`, heading first. */
+  readonly start: (row: number) => number
+  /** Position of the first word of its text. */
+  readonly textStart: (row: number) => number
+  /** Position after its last word. */
+  readonly end: (row: number) => number
+  /** Word hashes of a row, heading first. */
+  readonly words: (row: number) => Uint32Array
+}
+
 /** The words of passages in text order, and the frequency of adjacent pairs. */
-export type TokenStatistics = Pick<ForwardReader, 'description' | 'pairFrequency' | 'read'>
+export interface TokenStatistics {
+  readonly description: {
+    readonly rows: number
+    /** Mean words of a row, heading included; of the texts next to it, both sides together; of those one further. */
+    readonly mean_length: number
+    readonly mean_beside: number
+    readonly mean_near: number
+  }
+  /** Upper bound of the number of rows in which two words are adjacent. */
+  readonly pairFrequency: (first: number, second: number) => number
+  /** @param from first row. @param to last row. @returns their words, valid until the next call. */
+  readonly read: (from: number, to: number) => TokenRange
+}
 
 /** N-grams of the passage in a row, with repetitions; see `ngramHashes`. */
 export type PassageNgrams = (row: number) => Int32Array
@@ -165,13 +189,25 @@ export interface RowSet {
   narrowed(keep: (row: number) => boolean): { readonly count: number; readonly rows: Uint8Array }
 }
 
+/** Columns of all rows, which ranking uses without reading a passage. */
+export interface RowColumns {
+  /** Number of the row's document. */
+  readonly documents: Uint32Array
+  /** Number of the row's provision; its revisions share it. */
+  readonly provisions: Uint32Array
+  /** Rank of the row's chunk id among all chunk ids; breaks ties. */
+  readonly chunkRanks: Uint32Array
+  /** 1 if the previous row belongs to the same revision. */
+  readonly sameRevisionAsPrevious: Uint8Array
+}
+
 /**
  * The passages and static statistics of a version that ranking needs, whichever source found the candidates.
  * `index-version.ts` implements it with the index.
  */
 export interface VersionStatistics {
   readonly passages: number
-  readonly columns: RowTable
+  readonly columns: RowColumns
   readonly tokens: TokenStatistics
   /**
    * The words of a question with their inverse document frequencies. @param languages BCP 47 codes that may be found.

@@ -1,4 +1,3 @@
-import type { RowTable } from '#core/index/passages/row-table.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { aboveBackground, coverageOf, heldNgrams } from '#core/index/ngrams/coverage.ts'
@@ -15,6 +14,7 @@ import type {
   SearchableVersion,
   Query,
   SearchInput,
+  RowColumns,
   VersionStatistics,
 } from './interfaces.ts'
 import { fuse } from './fuse.ts'
@@ -98,7 +98,7 @@ async function findNamed(
     : candidates.byReference({ text, scope, entitled }, deadline)
 }
 
-function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowTable): Scored[] {
+function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowColumns): Scored[] {
   const scored: Scored[] = []
   for (let at = 0; at < rows.length; at++) scored.push({ row: rows[at] ?? 0, score: scores[at] ?? 0 })
   return scored.sort(byScore(columns))
@@ -161,7 +161,7 @@ function queryExpansionsOnly(
   rows: Uint32Array,
   lexical: Float64Array,
   asked: Float64Array,
-  { chunkRanks }: RowTable,
+  { chunkRanks }: RowColumns,
 ): number {
   const ranks = Uint32Array.from(rows, (row) => chunkRanks[row] ?? 0)
   const best = createTopK(1, ranks)
@@ -175,7 +175,7 @@ function lexicalOrder(
   wanted: ReadonlySet<number>,
   rows: Uint32Array,
   scores: Float64Array,
-  { chunkRanks }: RowTable,
+  { chunkRanks }: RowColumns,
 ): Uint32Array {
   const order = new Uint32Array(wanted.size)
   let found = 0
@@ -191,7 +191,7 @@ function lexicalOrder(
 const NO_ROWS: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
 
 /** Clamps scores to [0, 1]; rows that are clamped to the same score are ordered as ties. */
-function asShown(selected: readonly Scored[], columns: RowTable): Scored[] {
+function asShown(selected: readonly Scored[], columns: RowColumns): Scored[] {
   return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(columns))
 }
 

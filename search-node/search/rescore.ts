@@ -1,7 +1,6 @@
-import type { RowsTokens } from '#core/index/lexical/forward-reader.ts'
 import { spanEnd } from '#core/index/storage/read-spans.ts'
 import { indexIn } from '#core/index/hash-table.ts'
-import type { Question, QuestionPair, TokenStatistics } from './interfaces.ts'
+import type { Question, QuestionPair, TokenRange, TokenStatistics } from './interfaces.ts'
 
 /**
  * Parameters of rescoring; see decision 0008. `k1` and `b` are BM25's, over occurrences in the passage and, with less
@@ -65,7 +64,7 @@ function scoreRow(
   question: Question,
   { description }: TokenStatistics,
   { rows, sameRevisionAsPrevious, allowed }: ContextWindow,
-  { tokens, start, textStart, end }: RowsTokens,
+  { tokens, start, textStart, end }: TokenRange,
   row: number,
   counts: Float64Array,
 ): number {

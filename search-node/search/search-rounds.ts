@@ -1,7 +1,6 @@
-import type { RowTable } from '#core/index/passages/row-table.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
-import type { SearchableVersion, Query, RowSet } from './interfaces.ts'
+import type { SearchableVersion, Query, RowColumns, RowSet } from './interfaces.ts'
 import { isExhausted, runRound, finalRows } from './candidate-round.ts'
 import type { Round } from './candidate-round.ts'
 import type { Scored } from './select.ts'
@@ -84,7 +83,7 @@ interface Progress {
  * its provision is found. Documents and provisions are decided by final rows alone.
  */
 function isLeft(
-  { documents, provisions }: Pick<RowTable, 'documents' | 'provisions'>,
+  { documents, provisions }: Pick<RowColumns, 'documents' | 'provisions'>,
   { perDocumentMax, collapseRevisionsOn }: Query['input']['ranking'],
   { found, final, selected }: Progress,
 ): (row: number) => boolean {

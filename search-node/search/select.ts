@@ -1,4 +1,4 @@
-import type { RowTable } from '#core/index/passages/row-table.ts'
+import type { RowColumns } from './interfaces.ts'
 
 export interface Scored {
   readonly row: number
@@ -14,7 +14,7 @@ export interface SelectRules {
 }
 
 /** Best score first; ties by chunk id. */
-export function byScore({ chunkRanks }: Pick<RowTable, 'chunkRanks'>): (a: Scored, b: Scored) => number {
+export function byScore({ chunkRanks }: Pick<RowColumns, 'chunkRanks'>): (a: Scored, b: Scored) => number {
   return (a, b) => b.score - a.score || (chunkRanks[a.row] ?? 0) - (chunkRanks[b.row] ?? 0)
 }
 
@@ -25,7 +25,7 @@ export function byScore({ chunkRanks }: Pick<RowTable, 'chunkRanks'>): (a: Score
  */
 export function selectRows(
   ranked: readonly Scored[],
-  { documents, provisions }: Pick<RowTable, 'documents' | 'provisions'>,
+  { documents, provisions }: Pick<RowColumns, 'documents' | 'provisions'>,
   rules: SelectRules,
 ): Scored[] {
   const shown = rules.inForce === undefined ? undefined : shownRevisions(ranked, provisions, rules.inForce)
