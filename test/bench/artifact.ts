@@ -12,11 +12,11 @@ import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { SNAPSHOT_ID } from './corpus.ts'
-import { askSets } from './queries.ts'
+import { askedOf } from './source.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
-const CORPUS_FORM = '10'
+const CORPUS_FORM = '11'
 const MODEL = 'bench'
 
 export interface ArtifactLocation {
@@ -105,9 +105,7 @@ export async function buildArtifact(
 
 /** Queries that are not asked later, as a build has them of its own passages. */
 function sampleQueries(corpus: BenchCorpus): readonly Float32Array[] {
-  if (corpus.openings !== undefined) return corpus.openings
-  const [sample = []] = askSets(corpus, 0, [{ count: 280, set: 99 }])
-  return sample.map(({ vector }) => vector)
+  return corpus.openings ?? askedOf(corpus, 0, { count: 280, set: 99 }).map(({ vector }) => vector)
 }
 
 async function removeUnfinished(folder: string): Promise<void> {

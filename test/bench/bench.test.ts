@@ -7,7 +7,6 @@ import { runScript } from '#test/support/processes.ts'
 
 const positive = z.number().positive()
 const path = z.object({ answered: positive, failed: z.literal(0), per_second: positive })
-const latency = z.object({ searches: positive, p50_ms: positive, p99_ms: positive, cpu_ms: positive })
 const recall = z.number().min(0.98)
 const found = z.object({
   recall_at_5: recall,
@@ -27,13 +26,6 @@ const resultSchema = z.object({
     }),
   ),
   found: z.object({ unfiltered: found, '22 %': found, '1.8 %': found }),
-  inside: z.object({
-    lexical: latency,
-    dense: latency,
-    hybrid: latency,
-    unasked: z.array(z.string().regex(/^near 0\.0?1 %$/)),
-    narrow: z.array(z.object({ name: z.string(), allowed: z.number(), hybrid: latency, recall_at_10: recall })),
-  }),
   disk: z.object({ megabytes: positive, files: z.record(z.string(), z.number()) }),
   open_ms: positive,
   node_megabytes: positive,
@@ -69,20 +61,6 @@ test('measures every path at every selectivity and number of clients, without a 
   expect(result.cells.map(({ selectivity, clients }) => `${selectivity} ${clients}`)).toEqual(
     ['unfiltered', '22 %', '1.8 %'].flatMap((selectivity) => [1, 8, 32].map((clients) => `${selectivity} ${clients}`)),
   )
-})
-
-test('searches within the node under random filters, and under filters that keep what a question is about or exclude it', () => {
-  const percents = [50, 10, 1, 0.1, 0.01]
-  const { unasked, narrow } = result.inside
-  const names = [
-    'none 100',
-    ...percents.map((percent) => `random ${percent}`),
-    ...percents.flatMap((percent) => ['near', 'far'].map((kind) => `${kind} ${percent}`)),
-  ].map((name) => `${name} %`)
-  expect(narrow.map(({ name }) => name)).toEqual(names.filter((name) => !unasked.includes(name)))
-  for (const name of unasked) expect(output).toContain(`${name}: the filter allows no passage to ask about.`)
-  const shares = narrow.map(({ allowed }) => allowed / 2_000)
-  for (const [at, share] of [1, 0.5, 0.1].entries()) expect(Math.abs((shares[at] ?? 0) - share)).toBeLessThan(0.05)
 })
 
 test('ends with one charged ledger entry for every reply, on durable commits', () => {

@@ -3,46 +3,17 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { Filters } from '#core/domain/search.ts'
-import { JURISDICTIONS, LANGUAGES, SUBJECTS, drawn } from './documents.ts'
-import { streamAt } from './stream.ts'
-import type { CorpusPosition } from './vectors/space.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS } from './documents.ts'
 
 const SUBJECT_NAMES = Object.keys(SUBJECTS)
 
-/** Subjects that a share of all passages has at random, whatever they are about. */
-export const SAMPLE_PERCENTS = [50, 10, 1, 0.1, 0.01] as const
-export function sampleSubject(percent: number): string {
-  return `sample-${percent}`
-}
-
-/** What decides the areas of a passage. */
-export type Neighbourhood = Pick<CorpusPosition, 'topic' | 'document'>
-
-/**
- * Subjects that all passages on some topics have, or of some documents on them, and no other passage: about this share
- * of the corpus. A filter by one keeps or excludes whole neighbourhoods.
- */
-export const AREA_PERCENTS = [50, 10, 1, 0.1, 0.01] as const
-export type AreaPercent = (typeof AREA_PERCENTS)[number]
-const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number; readonly documents: number }>> = {
-  50: { of: 2, at: 0, documents: 1 },
-  10: { of: 10, at: 5, documents: 1 },
-  1: { of: 100, at: 27, documents: 1 },
-  0.1: { of: 100, at: 27, documents: 10 },
-  0.01: { of: 100, at: 27, documents: 100 },
-}
-export function areaSubject(percent: AreaPercent): string {
-  return `area-${percent}`
-}
-export function isInArea(percent: AreaPercent, { topic, document }: Neighbourhood): boolean {
-  const { of, at, documents } = AREAS[percent]
-  return topic % of === at && document % documents === 0
-}
+/** A subject that so much of all passages has at random, whatever they are about. */
+export const SAMPLE = { subject: 'sample', share: 0.001 } as const
 
 export const FACETS: Facets = {
   languages: Object.keys(LANGUAGES),
   jurisdictions: Object.keys(JURISDICTIONS),
-  subjects: [...Object.keys(SUBJECTS), ...SAMPLE_PERCENTS.map(sampleSubject), ...AREA_PERCENTS.map(areaSubject)].sort(),
+  subjects: [...SUBJECT_NAMES, SAMPLE.subject].sort(),
   statuses: ['verified'],
 }
 
@@ -105,18 +76,9 @@ export interface PassageTraits {
   readonly subjects: readonly string[]
 }
 
-/** The subjects by which the benchmark filters. @param share uniform in [0, 1). */
-export function drawnSubjects(position: Neighbourhood, share: number): readonly string[] {
-  return [
-    ...SAMPLE_PERCENTS.filter((percent) => share * 100 < percent).map(sampleSubject),
-    ...AREA_PERCENTS.filter((percent) => isInArea(percent, position)).map(areaSubject),
-  ]
-}
-
-/** Subjects of a passage whose source has none: one by its document, and those by which the benchmark filters. */
-export function facetSubjects(position: Neighbourhood, number: number): readonly string[] {
-  const subject = drawn(SUBJECTS, streamAt(0, 'documents', position.document)())
-  return [SUBJECT_NAMES[subject] ?? '', ...drawnSubjects(position, streamAt(0, 'texts', number)())]
+/** @param share uniform in [0, 1). */
+export function withSample(subject: string, share: number): readonly string[] {
+  return share < SAMPLE.share ? [subject, SAMPLE.subject] : [subject]
 }
 
 /** What differs between passages; all are verified and in force. */

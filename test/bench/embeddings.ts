@@ -2,18 +2,13 @@ import { z } from 'zod'
 
 const REQUEST_TIMEOUT_MS = 300_000
 
-export interface Embedded {
-  readonly vectors: readonly Float32Array<ArrayBuffer>[]
-  readonly tokens: number
-}
-
 const replySchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()) })),
   usage: z.object({ total_tokens: z.number() }),
 })
 
-/** Has an endpoint embed texts. */
-export async function embedded(baseUrl: string, model: string, input: readonly string[]): Promise<Embedded> {
+/** Has an endpoint embed texts. @returns vectors in their order, and tokens. */
+export async function embedded(baseUrl: string, model: string, input: readonly string[]) {
   const send = (): Promise<Response> =>
     fetch(`${baseUrl}/embeddings`, {
       method: 'POST',

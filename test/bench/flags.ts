@@ -9,8 +9,8 @@ export type BenchFlags = Exclude<ReturnType<typeof benchFlags>, 'help'>
 export const USAGE = `npm run bench -- [options]
 
 Builds a synthetic corpus with the code of every build; its vectors are as hard to search as those of a sentence
-encoder. Then measures the search within the node and under filters, the search node over gRPC and the whole gateway
-path. Exit code 1 when a threshold is missed.
+encoder. Then measures the search alone, the search node over gRPC and the whole gateway path, each without a filter and
+under two. Exit code 1 when a threshold is missed.
 
   --against COMMIT   measure the tree of a commit and this one by turns, and show their ratios; about five minutes
   --rounds N         rounds of that comparison (default 24); more rounds give narrower intervals

@@ -2,7 +2,7 @@ import { cpuBetween, cpuOfEach, cpuTimes } from './cpu.ts'
 import type { CpuTimes } from './cpu.ts'
 import { SELECTIVITIES } from './corpus.ts'
 import type { Selectivity } from './corpus.ts'
-import { logEnd, meanWaits, readRequests, readWaits } from './gateway-log.ts'
+import { logEnd, readRequests } from './gateway-log.ts'
 import type { Installation } from './installation.ts'
 import { untilSettled } from './ledger.ts'
 import { drive, during, percentile, sumOf } from './load.ts'
@@ -59,10 +59,9 @@ export async function measureAll(options: MeasureOptions): Promise<readonly Cell
   return cells
 }
 
-/** What the load generator, the gateway's log, its metrics, the ledger and the system say about a slice of one path. */
+/** What the load generator, the gateway's log, the ledger and the system say about a slice of one path. */
 interface Slice extends Load {
   readonly ownMs: readonly number[]
-  readonly meanMs: Readonly<Record<string, number>>
   readonly settledMs: number
   readonly cpu: CpuTimes
 }
@@ -90,14 +89,13 @@ async function measureCell(options: MeasureOptions, selectivity: Selectivity, cl
 
 async function observed({ gateway, owner }: Installation, path: MeasuredPath, load: LoadOptions): Promise<Slice> {
   await untilSettled(owner)
-  const [waitsBefore, logFrom, cpuBefore] = [await readWaits(gateway.internalUrl), logEnd(gateway.logFile), cpuTimes()]
+  const [logFrom, cpuBefore] = [logEnd(gateway.logFile), cpuTimes()]
   const driven = await drive(path, load)
   const { ms: settledMs } = await untilSettled(owner)
   const cpu = cpuBetween(cpuBefore, cpuTimes())
   return {
     ...driven,
     ownMs: readRequests(gateway.logFile, logFrom, logEnd(gateway.logFile)).map(({ own_ms }) => own_ms),
-    meanMs: meanWaits(waitsBefore, await readWaits(gateway.internalUrl)),
     settledMs,
     cpu,
   }
@@ -124,14 +122,9 @@ function pathResult(slices: readonly Slice[]) {
 /** What only the full path has. */
 function gatewayResult(slices: readonly Slice[]) {
   const ownMs = slices.flatMap((slice) => slice.ownMs)
-  const parties = Object.keys(slices[0]?.meanMs ?? {})
   return {
     own_p50_ms: percentile(ownMs, 0.5),
     own_p99_ms: percentile(ownMs, 0.99),
-    /** A request spent so many on the gateway itself (`own`) and awaiting each party. */
-    mean_ms: Object.fromEntries(
-      parties.map((party) => [party, sumOf(slices, ({ meanMs }) => meanMs[party] ?? 0) / slices.length]),
-    ),
     /** From the last reply to the last ledger entry. */
     settled_after_ms: Math.max(...slices.map(({ settledMs }) => settledMs)),
   }

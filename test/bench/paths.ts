@@ -40,7 +40,6 @@ export interface Answer {
 
 /** Passages in an answer. */
 export const TOP_K = 5
-export type Mode = 'lexical' | 'dense' | 'hybrid'
 
 /** The cluster of versions with an engine. */
 export interface BenchCluster {
@@ -53,7 +52,8 @@ export function engineOf(cluster: BenchCluster | undefined): EngineSettings {
 }
 
 interface SearchOptions {
-  readonly mode: Mode
+  /** `dense`: by vectors alone. */
+  readonly mode: 'dense' | 'hybrid'
   readonly filters: Filters
   readonly limit: number
 }
@@ -75,7 +75,7 @@ export async function openRawSearch({ folder, manifest }: BenchArtifact, cluster
   return {
     async search({ text, vector }: Query, { mode, filters, limit }: SearchOptions) {
       const input = {
-        vector: mode === 'lexical' ? undefined : vector,
+        vector,
         text: mode === 'dense' ? '' : text,
         limit,
         filters,
@@ -106,6 +106,19 @@ export function openRaw(raw: RawSearch, name: 'raw' | 'dense'): MeasuredPath {
     },
     close: async () => undefined,
   }
+}
+
+/** What the vectors alone find. @returns rows for each question, best first. */
+export async function nearestRows(
+  raw: RawSearch,
+  queries: readonly Query[],
+  filters: Filters,
+  limit: number,
+): Promise<readonly (readonly number[])[]> {
+  const found: (readonly number[])[] = []
+  for (const query of queries)
+    found.push((await raw.search(query, { mode: 'dense', filters, limit }))().passages.map(({ row }) => row))
+  return found
 }
 
 function decoded(reply: Uint8Array): SearchResult {

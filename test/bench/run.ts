@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
-import { availableParallelism, loadavg } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { storeUrl } from '#operator/demo/local/stack.ts'
@@ -12,7 +12,6 @@ import type { ArtifactSettings, BuildFigures } from './artifact.ts'
 import { exactAnswers, recallAt } from './exact.ts'
 import type { Exact } from './exact.ts'
 import type { BenchFlags } from './flags.ts'
-import { measureInside, nearestRows } from './in-process.ts'
 import { assertDurable, install } from './installation.ts'
 import { startLance } from './lance.ts'
 import type { Lance } from './lance.ts'
@@ -22,7 +21,7 @@ import { measureAll, renderCell, warmUp } from './measure.ts'
 import type { Cell } from './measure.ts'
 import { openVersion, ownMegabytes } from './node.ts'
 import { admitCaller, createBase, publishArtifact } from './publish.ts'
-import { TOP_K, openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
+import { TOP_K, nearestRows, openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
 import type { RawSearch, MeasuredPath } from './paths.ts'
 import { prepareRealVectors } from './real/corpus.ts'
 import { openCorpus } from './spec.ts'
@@ -80,9 +79,8 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
   const { corpus } = settings
   const tasks = await steps.run('questions', async () => inventTasks(corpus, seed))
   const { queries } = tasks
-  const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
+  const asked = tasks.cells.map((task) => compared(task, tasks))
   const exact = await steps.run('exact answers', () => exactAnswers(corpus, artifact, asked))
-  const [loadBefore = 0] = loadavg()
   const installation = await install({ dataDir, dimensions: corpus.dimensions, state, queries }, steps)
   const durability = await assertDurable(installation.owner)
   const openMs = await steps.run('a fresh search node opens the version', () =>
@@ -99,9 +97,6 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
   const paths = [...own, ...(lance === undefined ? [] : [lance.path])]
   for (const path of paths) steps.onStop(() => path.close())
 
-  const inside = await steps.run('inside the node', () =>
-    measureInside({ raw, tasks: tasks.narrow, compared: tasks.compared, exact, seconds }),
-  )
   const found = await steps.run('recall', () => foundBy(raw, own, tasks, exact, lance))
   const onCell = (cell: Cell): void => steps.note(renderCell(cell))
   const measured = { installation, paths, queries, seconds, onCell }
@@ -120,8 +115,6 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
     seconds,
     seed,
     threads: availableParallelism(),
-    /** Of the machine, over a minute: what else ran meanwhile. The measurement itself adds 2 to 4. */
-    load_average: { before: loadBefore, after: loadavg()[0] ?? 0 },
     /** Settings of Postgres as the server itself says them. */
     durability,
     build,
@@ -130,7 +123,6 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
     open_ms: openMs,
     /** Of the search node, beyond the page cache, after all measurements. */
     node_megabytes: nodeMegabytes,
-    inside,
     cells,
     found,
     /** Replies of the full path, and what is on record after the last of them. */

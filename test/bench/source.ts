@@ -1,7 +1,7 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { ACTS, benchRecord, drawnSubjects } from './corpus.ts'
-import type { Neighbourhood, PassageTraits } from './corpus.ts'
+import { ACTS, benchRecord, withSample } from './corpus.ts'
+import type { PassageTraits } from './corpus.ts'
 import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, positionsOf } from './documents.ts'
 import type { DocumentTraits } from './documents.ts'
 import { streamAt } from './stream.ts'
@@ -18,7 +18,6 @@ export interface Query {
 
 export interface BenchPassage extends PassageTraits {
   readonly row: number
-  readonly position: Neighbourhood
   /** Makes the text, which takes longer than all the rest. */
   record(): PassageRecord
   vector(): Float32Array<ArrayBuffer>
@@ -30,8 +29,6 @@ export interface BenchPassage extends PassageTraits {
 export interface QuerySet {
   readonly count: number
   readonly set: number
-  /** Of the passage that is asked about. */
-  readonly wanted?: (position: Neighbourhood) => boolean
 }
 
 /** What a benchmark searches, and what it asks. */
@@ -45,7 +42,7 @@ export interface BenchCorpus {
   rows(): Iterable<BenchPassage>
   /** Queries that measure the artifact, as a build makes them of openings; invented ones are drawn instead. */
   readonly openings?: readonly Float32Array[]
-  /** @param sampled passages that the set wants, drawn at random; none where the corpus has none. */
+  /** @param sampled passages drawn at random. */
   questions(of: QuerySet, sampled: readonly BenchPassage[]): readonly Query[]
 }
 
@@ -71,7 +68,7 @@ export function inventedCorpus(
     const language = LANGUAGE_NAMES[document.language] ?? ''
     const jurisdiction = JURISDICTION_NAMES[document.jurisdiction] ?? ''
     const subject = SUBJECT_NAMES[document.subject] ?? ''
-    const subjects = [subject, ...drawnSubjects(position, streamAt(seed, 'texts', row)())]
+    const subjects = withSample(subject, streamAt(seed, 'texts', row)())
     const about = subject.replaceAll('-', ' ')
     const title = `Regulation ${number} on ${about}`
     const traits = {
@@ -93,7 +90,7 @@ export function inventedCorpus(
       text: inventedQuestion(language, text(), streamAt(seed, 'queries', row, n)),
       vector: space.question(position, n),
     })
-    return { row, language, jurisdiction, subjects, position, record, vector, question }
+    return { row, language, jurisdiction, subjects, record, vector, question }
   }
   return {
     parameters: ['invented', String(passages), String(dimensions), String(seed)],
@@ -115,4 +112,17 @@ export function repeated(sampled: readonly BenchPassage[], count: number, set: n
     const question = sampled[at % sampled.length]?.question(set * QUERIES_MAX + at)
     return question === undefined ? [] : [question]
   })
+}
+
+/** Questions on passages that are drawn at random, in one pass over the corpus (Vitter's algorithm R). */
+export function askedOf(corpus: BenchCorpus, seed: number, set: QuerySet): readonly Query[] {
+  const random = streamAt(seed, 'queries', set.set)
+  const sampled: BenchPassage[] = []
+  let seen = 0
+  for (const passage of corpus.rows()) {
+    const at = seen < set.count ? seen : Math.floor(random() * (seen + 1))
+    if (at < set.count) sampled[at] = passage
+    seen++
+  }
+  return corpus.questions(set, sampled)
 }

@@ -14,7 +14,7 @@ export function ms(value: number): string {
 export function sectionsOf(result: BenchResult): readonly Section[] {
   const { passages, dimensions, vectors, threads, seconds, at } = result
   const run = `${at}: ${passages} passages × ${dimensions}, ${vectors} vectors, ${threads} search threads, ${seconds} s a cell and path.`
-  return [cellSection(result, run), ...insideSections(result), artifactSection(result)]
+  return [cellSection(result, run), artifactSection(result)]
 }
 
 const THROUGHPUT =
@@ -55,16 +55,14 @@ function cellSection({ cells, found }: BenchResult, run: string): Section {
   }
 }
 
-/** Where a request's time goes with one client, and the processors' time with most. */
+/** Where the processors' time goes with most clients. */
 function shares(cells: readonly Cell[]): readonly string[] {
-  const unfiltered = cells.filter(({ selectivity }) => selectivity === 'unfiltered')
-  const [alone, crowded] = [unfiltered[0], unfiltered.at(-1)]
-  if (alone === undefined || crowded === undefined) return []
+  const crowded = cells.findLast(({ selectivity }) => selectivity === 'unfiltered')
+  if (crowded === undefined) return []
   const { full, raw } = crowded.paths
   const others = cells.map(({ paths }) => (paths.full.cpu_ms.others * paths.full.per_second) / 1_000)
   const mean = Math.max(0, others.reduce((sum, cores) => sum + cores, 0) / others.length)
   return [
-    `One client, unfiltered, mean ms a request: ${listOf(Object.entries(alone.gateway.mean_ms))}.`,
     `${crowded.clients} clients, unfiltered, CPU ms a request: ${listOf(partsOf(full.cpu_ms))}; of the raw search ` +
       `${ownCpuMs(raw.cpu_ms).toFixed(2)}, of ${ownCpuMs(full.cpu_ms).toFixed(2)} in all.`,
     `Other programs took ${mean.toFixed(2)} cores meanwhile` +
@@ -77,37 +75,7 @@ function listOf(values: readonly (readonly [string, number])[]): string {
   return shown.map(([name, value]) => `${name} ${value.toFixed(2)}`).join(', ')
 }
 
-/** Latencies within the node by what is searched and what is allowed. */
-function insideSections({ inside }: BenchResult): readonly Section[] {
-  const { lexical, dense, hybrid, narrow, unasked } = inside
-  return [
-    {
-      title: 'Inside the node, two searches at a time',
-      head: ['searched', 'p50', 'p99', 'CPU', 'searches'],
-      rows: Object.entries({ lexical, dense, hybrid }).map(([mode, { searches, p50_ms, p99_ms, cpu_ms }]) => [
-        mode,
-        ...[p50_ms, p99_ms, cpu_ms].map(ms),
-        searches,
-      ]),
-    },
-    {
-      title: 'Inside the node, by words and vectors under filters',
-      head: ['filter', 'allowed', 'p50', 'p99', 'of unfiltered', 'CPU', 'recall@10', 'questions'],
-      rows: narrow.map((line) => [
-        line.name,
-        line.allowed,
-        ...[line.hybrid.p50_ms, line.hybrid.p99_ms].map(ms),
-        `${line.ratio.toFixed(2)} ×`,
-        ms(line.hybrid.cpu_ms),
-        line.recall_at_10.toFixed(3),
-        line.compared,
-      ]),
-      lines: unasked.map((name) => `${name}: the filter allows no passage to ask about.`),
-    },
-  ]
-}
-
-function artifactSection({ disk, passages, build, open_ms, node_megabytes, load_average }: BenchResult): Section {
+function artifactSection({ disk, passages, build, open_ms, node_megabytes }: BenchResult): Section {
   const files = Object.entries(disk.files).toSorted(([, a], [, b]) => b - a)
   return {
     title: 'Artifact and machine',
@@ -117,7 +85,6 @@ function artifactSection({ disk, passages, build, open_ms, node_megabytes, load_
       `Built in ${(build.draw_seconds + build.write_seconds).toFixed(1)} s with ${build.peak_megabytes.toFixed(0)} MB at ` +
         `most; ${disk.megabytes.toFixed(0)} MB on disk, opened in ${open_ms.toFixed(0)} ms. The search node holds ` +
         `${node_megabytes?.toFixed(0) ?? '?'} MB beyond the page cache.`,
-      `Load of the machine before and after: ${load_average.before.toFixed(1)}, ${load_average.after.toFixed(1)}.`,
     ],
   }
 }

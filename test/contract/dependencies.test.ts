@@ -15,8 +15,8 @@ type Party = (typeof PARTIES)[number]
 const proxies = new Map<Party, FaultProxy>()
 let gateway: LocalGateway
 
-async function proxyTo(party: Party, host: string, port: string | undefined): Promise<FaultProxy> {
-  const proxy = await startFaultProxy({ host, port: Number(port) })
+async function proxyTo(party: Party, url: string): Promise<FaultProxy> {
+  const proxy = await startFaultProxy(url)
   proxies.set(party, proxy)
   return proxy
 }
@@ -24,13 +24,12 @@ async function proxyTo(party: Party, host: string, port: string | undefined): Pr
 /** A gateway of this file's own, with its dependencies behind proxies that can lose them. */
 beforeAll(async () => {
   const { settings, searchNodes } = service
-  const { gatewayDatabaseUrl, redisUrl } = settings
-  const postgres = await proxyTo('postgres', new URL(gatewayDatabaseUrl).hostname, new URL(gatewayDatabaseUrl).port)
-  const redis = await proxyTo('redis', new URL(redisUrl).hostname, new URL(redisUrl).port)
-  const search = await proxyTo('search', '127.0.0.1', searchNodes[0]?.address.split(':')[1])
+  const postgres = await proxyTo('postgres', settings.gatewayDatabaseUrl)
+  const redis = await proxyTo('redis', settings.redisUrl)
+  const search = await proxyTo('search', `grpc://${searchNodes[0]?.address}`)
   gateway = await startGateway(
-    { ...settings, gatewayDatabaseUrl: postgres.through(gatewayDatabaseUrl), redisUrl: redis.through(redisUrl) },
-    [`127.0.0.1:${search.port}`],
+    { ...settings, gatewayDatabaseUrl: postgres.url, redisUrl: redis.url },
+    [new URL(search.url).host],
     'gateway-dependencies',
   )
 })

@@ -211,25 +211,18 @@ describe('the test would notice', () => {
       (compose) => (service(compose, 'postgres').ports = ['127.0.0.1:5432:5432']),
       /postgres publishes/,
     ],
-    [
-      'an operator without sources',
-      (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
-      /operator has no sources to import/,
-    ],
+    ...(['has no sources to import', 'can write to the artifacts', 'has no place for keys of reviewers'] as const).map(
+      (fault) =>
+        [
+          `an operator that ${fault}`,
+          (compose: Compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
+          new RegExp(`operator ${fault}`),
+        ] as const,
+    ),
     [
       'a job worker that opens other folders than sources',
       (compose) => (service(compose, 'jobs').environment['SOURCE_ROOTS'] = '/var/lib/evidence'),
       /jobs does not open what its SOURCE_ROOTS names/,
-    ],
-    [
-      'an operator who can write to the artifacts',
-      (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
-      /operator can write to the artifacts/,
-    ],
-    [
-      'an operator without a place for the keys of reviewers',
-      (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
-      /operator has no place for keys of reviewers/,
     ],
     [
       'another service that reads the keys of reviewers',

@@ -7,27 +7,19 @@ import type { EngineClient } from '#core/engine/client.ts'
 import { writeIndex } from '#core/engine/index-writer.ts'
 import { engineRows } from '#core/engine/rows.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
-import type { EngineSettings } from '#core/engine/settings.ts'
 import type { EngineDescription } from '#core/index/engine/description.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { startCluster } from '#operator/demo/local/opensearch/start.ts'
-import type { LocalCluster } from '#operator/demo/local/opensearch/start.ts'
 import { createIndexVersion, createSearchShared } from '#search-node/search/index-version.ts'
-import type { SearchableVersion } from '#search-node/search/interfaces.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 
-export interface TestCluster {
-  readonly cluster: LocalCluster
-  readonly settings: EngineSettings
-  readonly client: EngineClient
-}
+export type TestCluster = Awaited<ReturnType<typeof startTestCluster>>
 
 /** Starts a cluster of three nodes, and stops it after the tests of the file that calls. */
-export async function startTestCluster(): Promise<TestCluster> {
+export async function startTestCluster() {
   const folder = mkdtempSync(join(tmpdir(), 'opensearch-'))
   const cluster = await startCluster({ folder, nodes: 3 })
   const settings = { ...NO_ENGINE, OPENSEARCH_URL: cluster.urls }
@@ -45,10 +37,7 @@ const keys = signingKeys()
 /** The key that verifies the versions below. */
 export const { publicKeyDer } = keys
 
-export interface EngineArtifact extends TestArtifact {
-  readonly store: string
-  readonly engine: EngineDescription
-}
+export type EngineArtifact = Awaited<ReturnType<typeof engineArtifact>>
 
 /**
  * Writes an artifact with its index.
@@ -61,7 +50,7 @@ export async function engineArtifact(
   store = mkdtempSync(join(tmpdir(), 'engine-')),
   name = `engine of ${shards} shards`,
   after: (engine: EngineDescription) => Promise<EngineDescription> = (engine) => Promise.resolve(engine),
-): Promise<EngineArtifact> {
+) {
   const artifact = await buildTestArtifact({
     store,
     rows,
@@ -75,20 +64,10 @@ export async function engineArtifact(
   return { ...artifact, store, engine }
 }
 
-export interface BothEngines {
-  readonly rows: readonly ArtifactRow[]
-  readonly local: SearchableVersion
-  readonly remote: SearchableVersion
-  readonly engine: EngineDescription
-  close(): void
-}
+export type BothEngines = Awaited<ReturnType<typeof bothEngines>>
 
 /** The same rows as a version that is searched in its own files, and as one that is searched in the cluster. */
-export async function bothEngines(
-  client: EngineClient,
-  rows: readonly ArtifactRow[],
-  shards: number,
-): Promise<BothEngines> {
+export async function bothEngines(client: EngineClient, rows: readonly ArtifactRow[], shards: number) {
   const own = await engineArtifact(client, rows, shards)
   const { folder, manifest } = await buildTestArtifact({ store: own.store, rows, privateKeyDer: keys.privateKeyDer })
   const indexes: readonly [IndexReader, IndexReader] = [

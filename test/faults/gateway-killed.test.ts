@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGateway } from '#operator/demo/local/stack.ts'
-import type { LocalGateway } from '#operator/demo/local/stack.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking, startProvider } from '#test/support/embedding-faults.ts'
 import type { Provider } from '#test/support/embedding-faults.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
-import type { FaultProxy } from '#test/support/proxy.ts'
 import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
@@ -31,21 +29,10 @@ afterAll(async () => {
 })
 
 /** A gateway that reaches one of its stores through a proxy. */
-interface Doomed {
-  readonly gateway: LocalGateway
-  readonly proxy: FaultProxy
-  stop(): Promise<void>
-}
-
-async function startDoomed(store: 'gatewayDatabaseUrl' | 'redisUrl'): Promise<Doomed> {
-  const url = service.settings[store]
-  const proxy = await startFaultProxy({ host: new URL(url).hostname, port: Number(new URL(url).port) })
+async function startDoomed(store: 'gatewayDatabaseUrl' | 'redisUrl') {
+  const proxy = await startFaultProxy(service.settings[store])
   const addresses = service.searchNodes.map(({ address }) => address)
-  const gateway = await startGateway(
-    { ...service.settings, [store]: proxy.through(url) },
-    addresses,
-    `gateway-doomed-${store}`,
-  )
+  const gateway = await startGateway({ ...service.settings, [store]: proxy.url }, addresses, `gateway-doomed-${store}`)
   return {
     gateway,
     proxy,
@@ -55,6 +42,8 @@ async function startDoomed(store: 'gatewayDatabaseUrl' | 'redisUrl'): Promise<Do
     },
   }
 }
+
+type Doomed = Awaited<ReturnType<typeof startDoomed>>
 
 /** Kills the gateway at the moment at which it sends these bytes to the store; they are lost. */
 async function killAt({ gateway, proxy }: Doomed, bytes: string, send: () => Promise<Answer>): Promise<void> {

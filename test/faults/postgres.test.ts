@@ -21,10 +21,9 @@ let proxy: FaultProxy
 let gateway: LocalGateway
 beforeAll(async () => {
   service = await startTestService({ gateways: 0 })
-  const url = service.settings.gatewayDatabaseUrl
-  proxy = await startFaultProxy({ host: new URL(url).hostname, port: Number(new URL(url).port) })
+  proxy = await startFaultProxy(service.settings.gatewayDatabaseUrl)
   const addresses = service.searchNodes.map(({ address }) => address)
-  gateway = service.add(await startGateway({ ...service.settings, gatewayDatabaseUrl: proxy.through(url) }, addresses))
+  gateway = service.add(await startGateway({ ...service.settings, gatewayDatabaseUrl: proxy.url }, addresses))
 })
 afterAll(async () => {
   await service?.stop()

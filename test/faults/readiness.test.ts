@@ -27,9 +27,8 @@ let gateways: readonly LocalGateway[]
 beforeAll(async () => {
   redis = await startOwnRedis()
   service = await startTestService({ gateways: 0, redisUrl: redis.url })
-  const url = service.settings.gatewayDatabaseUrl
-  postgres = await startFaultProxy({ host: new URL(url).hostname, port: Number(new URL(url).port) })
-  const settings = { ...service.settings, gatewayDatabaseUrl: postgres.through(url) }
+  postgres = await startFaultProxy(service.settings.gatewayDatabaseUrl)
+  const settings = { ...service.settings, gatewayDatabaseUrl: postgres.url }
   const addresses = service.searchNodes.map(({ address }) => address)
   gateways = await Promise.all(
     ['gateway-one', 'gateway-two'].map(async (name) => service.add(await startGateway(settings, addresses, name))),

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { openCounters } from '#core/limits/counters.ts'
@@ -15,7 +14,7 @@ import type { HeldCall, TestProvider } from '#test/support/embedding-endpoint.ts
 import { until } from '#test/support/until.ts'
 import type { Answer } from '#test/support/http.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
-import { startOwnRedis } from '#test/support/redis.ts'
+import { startOwnRedis, withRedis } from '#test/support/redis.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
@@ -39,15 +38,6 @@ afterAll(async () => {
 /** The append-only files, and where an older copy of them is kept. */
 const files = (): string => join(dirname(redis.logFile), 'appendonlydir')
 const olderCopy = (): string => join(dirname(redis.logFile), 'older')
-
-async function withRedis<T>(work: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(redis.url)
-  try {
-    return await work(client)
-  } finally {
-    client.disconnect()
-  }
-}
 
 /**
  * A client that has used four of its six requests of the day, one of them in flight under a concurrency of one; and a
@@ -136,7 +126,7 @@ async function assertAsBefore({
 }
 
 const FAULTS: readonly { readonly name: string; readonly strike: () => Promise<void> }[] = [
-  { name: 'FLUSHALL', strike: () => withRedis(async (client) => void (await client.flushall())) },
+  { name: 'FLUSHALL', strike: () => withRedis(redis.url, async (client) => void (await client.flushall())) },
   {
     name: 'a crash that loses every file',
     strike: async () => {
@@ -235,13 +225,9 @@ test.each(['cut', 'stall'] as const)(
   'a charge whose confirmation was lost on the way (%s) is taken back: 503, the Idempotency-Key is ' +
     'free, and the retry is charged once',
   async (fault) => {
-    const proxy = await startFaultProxy({ host: '127.0.0.1', port: redis.port })
+    const proxy = await startFaultProxy(redis.url)
     const addresses = service.searchNodes.map(({ address }) => address)
-    const gateway = await startGateway(
-      { ...service.settings, redisUrl: proxy.through(redis.url) },
-      addresses,
-      `gateway-lost-${fault}`,
-    )
+    const gateway = await startGateway({ ...service.settings, redisUrl: proxy.url }, addresses, `gateway-lost-${fault}`)
     try {
       const caller = await service.createCaller({ limits: { requests_per_day: 3 } })
       const send = (headers: Record<string, string> = {}): Promise<Answer> =>
@@ -266,7 +252,7 @@ test.each(['cut', 'stall'] as const)(
 
 test('a Redis that may evict counters decides no limit, until it may not any more', async () => {
   const policy = (name: string): Promise<void> =>
-    withRedis(async (client) => void (await client.config('SET', 'maxmemory-policy', name)))
+    withRedis(redis.url, async (client) => void (await client.config('SET', 'maxmemory-policy', name)))
   await policy('allkeys-lru')
   const said: string[] = []
   const counters = openCounters(
@@ -291,7 +277,7 @@ test('losing all of Redis loses no ledger entry: the sweeper appends what the lo
   service.jobs.signal('SIGSTOP')
   const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
   await ledgerJobsQueued(redis.url, answers)
-  await withRedis((client) => client.flushall())
+  await withRedis(redis.url, (client) => client.flushall())
   service.jobs.signal('SIGCONT')
   const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
   expect(ledger.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(

@@ -20,11 +20,10 @@ let proxy: FaultProxy
 let gateway: LocalGateway
 beforeAll(async () => {
   service = await startTestService({ gateways: 1 })
-  const url = service.settings.gatewayDatabaseUrl
-  proxy = await startFaultProxy({ host: new URL(url).hostname, port: Number(new URL(url).port) })
+  proxy = await startFaultProxy(service.settings.gatewayDatabaseUrl)
   const addresses = service.searchNodes.map(({ address }) => address)
   gateway = service.add(
-    await startGateway({ ...service.settings, gatewayDatabaseUrl: proxy.through(url) }, addresses, 'gateway-proxied'),
+    await startGateway({ ...service.settings, gatewayDatabaseUrl: proxy.url }, addresses, 'gateway-proxied'),
   )
   await service.owner.query(`
     create function slow_commit() returns trigger language plpgsql as
@@ -36,15 +35,10 @@ afterAll(async () => {
 })
 afterEach(() => proxy.set('pass'))
 
-interface Sender {
-  readonly caller: Caller
-  readonly headers: { readonly 'idempotency-key': string }
-  /** Through the proxied gateway. */
-  readonly send: (headers?: Record<string, string>) => Promise<Answer>
-}
+type Sender = Awaited<ReturnType<typeof createSender>>
 
-/** A caller that was served once. */
-async function createSender(): Promise<Sender> {
+/** A caller that was served once, through the proxied gateway. */
+async function createSender() {
   const caller = await service.createCaller({ limits: ALLOWANCES })
   const send = (headers: Record<string, string> = {}): Promise<Answer> =>
     caller.ask({}, { baseUrl: gateway.baseUrl, headers })

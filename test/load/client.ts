@@ -26,14 +26,10 @@ export const NO_REPLY: Reply = {
   faults: [],
 }
 
-/** Connections that stay open, one request at a time on each. */
-export interface Client {
-  /** Never rejects. */
-  send(target: string, knowledgeBase: string, request: Outgoing): Promise<Reply>
-  close(): Promise<void>
-}
+export type Client = ReturnType<typeof createClient>
 
-export function createClient(): Client {
+/** Connections that stay open, one request at a time on each. */
+export function createClient() {
   const pools = new Map<string, Pool>()
   function poolOf(target: string, from: string | undefined): Pool {
     const name = `${target} ${from ?? ''}`
@@ -51,7 +47,9 @@ export function createClient(): Client {
     return pool
   }
   return {
-    send: (target, knowledgeBase, request) => send(poolOf(target, request.from), knowledgeBase, request),
+    /** Never rejects. */
+    send: (target: string, knowledgeBase: string, request: Outgoing) =>
+      send(poolOf(target, request.from), knowledgeBase, request),
     close: async () => {
       await Promise.all([...pools.values()].map((pool) => pool.destroy()))
     },

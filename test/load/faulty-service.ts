@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Steps } from '#operator/demo/steps.ts'
+import { startTestProvider } from '#test/support/embedding-endpoint.ts'
 import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Fault } from './faults/fault.ts'
 import { scenariosNamed } from './flags.ts'
 import type { LoadReport } from './report.ts'
 import { runLoad } from './run.ts'
 import type { LoadRun } from './run.ts'
-import { startProvider } from './services/provider.ts'
 import { openServices } from './services/services.ts'
 
 export type FaultyService = Awaited<ReturnType<typeof startFaultyService>>
@@ -26,7 +26,7 @@ export async function startFaultyService() {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-load-'))
   const faultFile = join(folder, 'fault')
   writeFileSync(faultFile, 'none')
-  const provider = await startProvider()
+  const provider = await startTestProvider()
   const { environment } = provider
   const service = await startTestService({ gateways: 0, environment, embedding: 'openai' })
   service.add(provider)

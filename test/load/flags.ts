@@ -6,7 +6,7 @@ import type { Scenario } from './scenarios/scenario.ts'
 import { UsageError, numberOf, optionsOf } from '#test/support/long-run.ts'
 
 /** In the order in which they run. */
-export const SCENARIOS: readonly Scenario[] = [
+const SCENARIOS: readonly Scenario[] = [
   concurrency,
   minute,
   calendar,

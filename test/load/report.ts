@@ -37,23 +37,7 @@ export interface LoadReport extends LoadSettings {
 
 const SHARES = [0.5, 0.9, 0.95, 0.99, 1] as const
 
-/** What one phase showed; nothing here is checked. */
-export interface PhaseSummary {
-  readonly phase: string
-  readonly seconds: number
-  readonly requests: number
-  readonly offered_per_second: number
-  readonly goodput_per_second: number
-  /** Latencies in milliseconds from the scheduled instant, by the shares of `SHARES`. */
-  readonly outcomes: readonly {
-    readonly outcome: string
-    readonly requests: number
-    readonly latency_ms: readonly number[]
-  }[]
-  /** By how much the generator sent too late, 99th percentile. */
-  readonly generator_late_p99_ms: number
-  readonly cpu_ms_a_request: CpuTimes
-}
+export type PhaseSummary = ReturnType<typeof summarize>
 
 /** Status and code, or what became of the request without a reply. */
 export function outcomeOf(record: RequestRecord): string {
@@ -63,11 +47,12 @@ export function outcomeOf(record: RequestRecord): string {
   return `${record.status} ${record.code ?? 'without a code'}${limit}`
 }
 
+/** What one phase showed; nothing here is checked. */
 export function summarize(
   phase: string,
   records: readonly RequestRecord[],
   { lastsMs, cpu }: { readonly lastsMs: number; readonly cpu: CpuTimes },
-): PhaseSummary {
+) {
   const outcomes = [...Map.groupBy(records, outcomeOf)].map(([outcome, of]) => {
     const latencies = of.map(({ latencyMs }) => latencyMs)
     return { outcome, requests: of.length, latency_ms: SHARES.map((share) => percentile(latencies, share)) }
@@ -80,7 +65,9 @@ export function summarize(
     requests: records.length,
     offered_per_second: seconds === 0 ? 0 : records.length / seconds,
     goodput_per_second: goodput(records, lastsMs),
+    /** Latencies in milliseconds from the scheduled instant, by the shares of `SHARES`. */
     outcomes: outcomes.sort((one, other) => one.outcome.localeCompare(other.outcome)),
+    /** By how much the generator sent too late. */
     generator_late_p99_ms: percentile(late, 0.99),
     cpu_ms_a_request: cpuOfEach([cpu], records.length),
   }

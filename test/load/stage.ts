@@ -69,8 +69,8 @@ export function createStage(deps: StageDeps) {
     wait: async (ms) => {
       if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => undefined)
     },
-    provider: (latencyMs, failing = false) =>
-      void Object.assign(services.installation.provider, { latencyMs, failing }),
+    provider: (delayMs, failing = false) =>
+      void Object.assign(services.installation.provider.behaviour, { delayMs, failing }),
     kill: async (gateway) => {
       kills.push({ gateway, atMs: Date.now() })
       await servers.kill(gateway)

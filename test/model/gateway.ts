@@ -1,36 +1,21 @@
 import type { Database } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
-import type { ReservationWriter } from '#core/db/reservation-writer.ts'
-import type { AdmissionDeps } from '#core/limits/admission.ts'
 import { openCounters } from '#core/limits/counters.ts'
-import type { Counters } from '#core/limits/counters.ts'
 import { createLimitEpochs } from '#core/limits/epochs.ts'
 import { createSettlement } from '#core/limits/settlement.ts'
-import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import { MOVED_CLOCK } from '#test/support/limits.ts'
 import { until } from '#test/support/until.ts'
 
-/** The limits of one gateway process. */
-export interface ModelGateway extends AdmissionDeps {
-  readonly reservations: ReservationWriter
-  readonly counters: Counters
-  readonly settlement: Settlement
-  /** Connections of rebuilds. */
-  readonly rebuilds: Database
-  /** Uses another Redis from now on, as after a failover. */
-  connect(redisUrl: string): Promise<void>
-  /** Resolves when Redis can be used again. */
-  usable(): Promise<void>
-  close(): void
-}
+export type ModelGateway = Awaited<ReturnType<typeof openModelGateway>>
 
+/** The limits of one gateway process. */
 export async function openModelGateway(deps: {
   readonly database: Database
   readonly rebuilds: Database
   readonly redisUrl: string
   readonly log: Log
-}): Promise<ModelGateway> {
+}) {
   const { database, rebuilds, log } = deps
   let current = openCounters(deps.redisUrl, log, MOVED_CLOCK)
   // Those of the Redis that is connected now.
@@ -43,13 +28,16 @@ export async function openModelGateway(deps: {
   await usable()
   return {
     database,
+    /** Connections of rebuilds. */
     rebuilds,
     reservations,
     counters,
     settlement,
     epochs,
+    /** Resolves when Redis can be used again. */
     usable,
-    connect: async (redisUrl) => {
+    /** Uses another Redis from now on, as after a failover. */
+    connect: async (redisUrl: string) => {
       current.close()
       current = openCounters(redisUrl, log, MOVED_CLOCK)
       await usable()

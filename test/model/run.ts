@@ -4,18 +4,13 @@ import { startSequence } from './sequence.ts'
 import type { Sequence } from './sequence.ts'
 import type { Servers } from './servers.ts'
 
-export interface ModelRun {
-  readonly sequences: number
-  /** What broke a guarantee, with seed, path and the shortest steps found; null: nothing did. */
-  readonly violation: string | null
-}
-
 /** Sequences that share a seed; the next ones have the next seed. */
 const BATCH = 10
 
 /**
  * Runs random sequences against the real stores until the number or the time is reached, or a guarantee is broken. A
  * sequence that has begun is finished.
+ * @returns what broke a guarantee, with seed, path and the shortest steps found; null: nothing did.
  */
 export async function runModel(
   servers: Servers,
@@ -25,7 +20,7 @@ export async function runModel(
     readonly minutes?: number
     readonly onSequence?: () => void
   },
-): Promise<ModelRun> {
+): Promise<{ readonly sequences: number; readonly violation: string | null }> {
   const property = fc.asyncProperty(anySteps, async (steps) => {
     await fc.asyncModelRun(async () => ({ model: {}, real: await startSequence(servers) }), [...steps, FINISH])
     options.onSequence?.()

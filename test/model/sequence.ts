@@ -13,9 +13,10 @@ import { check, checkCaps, checkCounters, checkLedger, holderOf, isOpen, known }
 import type { ModelGateway } from './gateway.ts'
 import { predict } from './oracle.ts'
 import type { Doubt } from './oracle.ts'
-import { createOrganization, withRedis } from './servers.ts'
+import { createOrganization } from './servers.ts'
 import type { ModelEntitlement, Servers } from './servers.ts'
 import { NO_REPLAY, createCandidate } from '#test/support/limits.ts'
+import { withRedis } from '#test/support/redis.ts'
 
 const LEASE_MS = 20_000
 const DOCUMENTS = 3

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
@@ -10,26 +9,15 @@ import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'
-import type { LocalRedis } from '#operator/demo/local/redis.ts'
 import { CLOCK_KEY } from '#test/support/limits.ts'
+import { withRedis } from '#test/support/redis.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 import { openModelGateway } from './gateway.ts'
-import type { ModelGateway } from './gateway.ts'
+
+export type Servers = Awaited<ReturnType<typeof openServers>>
 
 /** What all sequences share: Postgres, two Redis servers, of which one is the primary, and two gateways. */
-export interface Servers {
-  readonly owner: Database
-  readonly gateways: readonly ModelGateway[]
-  /** The Redis that the gateways use. */
-  primary(): LocalRedis
-  /** The other Redis becomes the primary, with the data that it has. */
-  failOver(): Promise<void>
-  /** Moves the clock of both Redis servers by this much from the real time. */
-  setClock(offsetMs: number): Promise<void>
-  close(): Promise<void>
-}
-
-export async function openServers(urls: { readonly ownerUrl: string; readonly gatewayUrl: string }): Promise<Servers> {
+export async function openServers(urls: { readonly ownerUrl: string; readonly gatewayUrl: string }) {
   const log = createLog('model', 'silent')
   const folder = mkdtempSync(join(tmpdir(), 'evidence-model-'))
   let first = await startRedis({ folder: join(folder, 'a') })
@@ -45,12 +33,15 @@ export async function openServers(urls: { readonly ownerUrl: string; readonly ga
   return {
     owner,
     gateways,
+    /** The Redis that the gateways use. */
     primary: () => first,
+    /** The other Redis becomes the primary, with the data that it has. */
     failOver: async () => {
       ;[first, second] = [second, first]
       await Promise.all(gateways.map((gateway) => gateway.connect(first.url)))
     },
-    setClock: async (offsetMs) => {
+    /** Moves the clock of both Redis servers by this much from the real time. */
+    setClock: async (offsetMs: number) => {
       for (const server of redis) await withRedis(server.url, (client) => client.set(CLOCK_KEY, offsetMs))
     },
     close: async () => {
@@ -60,15 +51,6 @@ export async function openServers(urls: { readonly ownerUrl: string; readonly ga
       await Promise.all(redis.map((server) => server.stop()))
       rmSync(folder, { recursive: true, force: true })
     },
-  }
-}
-
-export async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url)
-  try {
-    return await work(client)
-  } finally {
-    client.disconnect()
   }
 }
 

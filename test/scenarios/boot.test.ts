@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Variables } from '#core/platform/config.ts'
@@ -13,10 +11,10 @@ import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 import { openTestDatabase } from '#test/support/postgres.ts'
 import type { TestDatabase } from '#test/support/postgres.ts'
+import { runScript } from '#test/support/processes.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SERVICES: readonly { readonly script: string; readonly variables: Variables }[] = [
   { script: 'gateway/main.ts', variables: GATEWAY_VARIABLES },
   { script: 'search-node/main.ts', variables: SEARCH_NODE_VARIABLES },
@@ -24,23 +22,11 @@ const SERVICES: readonly { readonly script: string; readonly variables: Variable
   { script: 'jobs/trace/main.ts', variables: TRACE_VARIABLES },
 ]
 
-interface Ended {
-  readonly code: number | null
-  readonly output: string
-}
+type Ended = Awaited<ReturnType<typeof runScript>>
 
-/** Runs an entry point under plain Node until it ends. */
+/** Runs an entry point under plain Node, with these variables alone, until it ends. */
 function boot(script: string, environment: Readonly<Record<string, string>>): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, [script], {
-      cwd: ROOT,
-      env: { PATH: '/usr/bin:/bin', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const output: Buffer[] = []
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
-    child.on('close', (code) => resolve({ code, output: Buffer.concat(output).toString() }))
-  })
+  return runScript([script], environment, { PATH: '/usr/bin:/bin' })
 }
 
 describe.each(SERVICES)('$script under plain Node', ({ script, variables }) => {

@@ -4,47 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { silent, smallSource, startJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
-import type { Cli } from '#test/support/operator-cli.ts'
 import { withId } from '#test/support/operator-corpus.ts'
 import { PLAINTEXT } from '#test/support/search-node.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 
-/** Real builds, the real command line and the activation of the job worker, on one knowledge base. */
-export interface CandidateHarness extends JobsHarness {
-  readonly base: { readonly id: string; readonly slug: string }
-  readonly cli: Cli
-  /** The role of the command line. */
-  readonly operator: Database
-  /** A file of the test. */
-  file(name: string): string
-  /** Writes `NAME.pem` and `NAME.pub`. */
-  keygen(name: string): Promise<void>
-  jsonWithId(...args: readonly string[]): Promise<{ readonly id: string }>
-  /** Expects exit code 1. @returns standard error. */
-  refusal(...args: readonly string[]): Promise<string>
-  /** Builds the small rulebook with one change of its text. @returns the candidate. */
-  build(
-    change?: readonly [from: string, to: string],
-    questions?: string,
-    parameters?: Readonly<Record<string, unknown>>,
-  ): Promise<string>
-  /** Runs an activation as the job worker does. @returns `done`, or why it was refused. */
-  runActivation(id: string): Promise<string>
-  /** Asks with the rights of the operator, past the command line's own check, and runs the activation. */
-  activated(version: string): Promise<string>
-  close(): Promise<void>
-}
+export type CandidateHarness = Awaited<ReturnType<typeof openCandidateHarness>>
 
-export async function openCandidateHarness(): Promise<CandidateHarness> {
+/** Real builds, the real command line and the activation of the job worker, on one knowledge base. */
+export async function openCandidateHarness() {
   const harness = await startJobsHarness()
   const redis = await openTestRedis()
   const folder = mkdtempSync(join(tmpdir(), 'evidence-candidates-'))
@@ -60,7 +34,8 @@ export async function openCandidateHarness(): Promise<CandidateHarness> {
   const { rows } = await harness.owner.query<{ slug: string }>('select slug from knowledge_bases where id = $1', [id])
   const base = { id, slug: rows[0]?.slug ?? '' }
   const file = (name: string): string => join(folder, name)
-  const runActivation: CandidateHarness['runActivation'] = async (activationId) => {
+  /** Runs an activation as the job worker does. @returns `done`, or why it was refused. */
+  const runActivation = async (activationId: string): Promise<string> => {
     await activate(
       { database: harness.service, nodes, store: harness.store, privateKeyDer: harness.privateKeyDer, log: silent },
       activationId,
@@ -72,21 +47,41 @@ export async function openCandidateHarness(): Promise<CandidateHarness> {
     ...harness,
     base,
     cli,
+    /** The role of the command line. */
     operator,
+    /** A file of the test. */
     file,
     runActivation,
-    async keygen(name) {
+    /** Writes `NAME.pem` and `NAME.pub`. */
+    async keygen(name: string) {
       writeFileSync(file(`${name}.pub`), (await cli.run('reviewers', 'keygen', '--out', file(`${name}.pem`))).stdout)
     },
-    jsonWithId: async (...args) => withId.parse(await cli.json(...args)),
-    async refusal(...args) {
+    jsonWithId: async (...args: readonly string[]) => withId.parse(await cli.json(...args)),
+    /** Expects exit code 1. @returns standard error. */
+    async refusal(...args: readonly string[]) {
       const { code, stderr } = await cli.run(...args)
       expect(code).toBe(1)
       return stderr
     },
-    build: (change, questions, parameters) =>
-      buildChanged(harness, id, file(`source-${randomUUID()}`), change, questions, parameters),
-    async activated(version) {
+    /** Builds the small rulebook with one change of its text. @returns the candidate. */
+    async build(
+      [from, to]: readonly [from: string, to: string] = ['', ''],
+      questions?: string,
+      further: Readonly<Record<string, unknown>> = {},
+    ) {
+      const source = file(`source-${randomUUID()}`)
+      cpSync(smallSource, join(source, 'rulebook.md'))
+      const before = readFileSync(smallSource, 'utf8')
+      if (!before.includes(from)) throw new Error(`the rulebook holds no "${from}"`)
+      writeFileSync(join(source, 'rulebook.md'), before.replace(from, to))
+      const importId = await harness.importFolder(id, source)
+      const parameters = questions === undefined ? {} : { questions_sha256: await harness.storeQuestions(questions) }
+      const buildId = await harness.requestBuild(id, importId, { ...parameters, ...further })
+      expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
+      return versionIdOf(buildId)
+    },
+    /** Asks with the rights of the operator, past the command line's own check, and runs the activation. */
+    async activated(version: string) {
       const activationId = randomUUID()
       const expectedVersionId = (await activePointer(operator, id))?.version_id ?? null
       const asked = { knowledgeBaseId: id, versionId: version, expectedVersionId, kind: 'activate' } as const
@@ -101,23 +96,4 @@ export async function openCandidateHarness(): Promise<CandidateHarness> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function buildChanged(
-  harness: JobsHarness,
-  knowledgeBaseId: string,
-  source: string,
-  [from, to]: readonly [string, string] = ['', ''],
-  questions?: string,
-  further: Readonly<Record<string, unknown>> = {},
-): Promise<string> {
-  cpSync(smallSource, join(source, 'rulebook.md'))
-  const before = readFileSync(smallSource, 'utf8')
-  if (!before.includes(from)) throw new Error(`the rulebook holds no "${from}"`)
-  writeFileSync(join(source, 'rulebook.md'), before.replace(from, to))
-  const importId = await harness.importFolder(knowledgeBaseId, source)
-  const parameters = questions === undefined ? {} : { questions_sha256: await harness.storeQuestions(questions) }
-  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { ...parameters, ...further })
-  expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
-  return versionIdOf(buildId)
 }

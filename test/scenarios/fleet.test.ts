@@ -111,7 +111,7 @@ test(
     const caller = await service.createCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: rate } })
     const send = await fourPaths(caller)
     provider.resetOverlap()
-    provider.delayMs = 15
+    provider.behaviour.delayMs = 15
     const held = provider.hold(ANSWERED_QUERY)
     async function askUntilAnswered(n: number): Promise<Answer | undefined> {
       for (;;) {

@@ -11,26 +11,14 @@ const MIGRATIONS = 'core/db/migrations'
 /** The migration of the example: a column that the code before it does not know. */
 const EXAMPLE = `-- Oldest release: ${RELEASE}\nalter table plans add column description text;\n`
 
-export interface Repository {
-  readonly root: string
-  /** Folder of its migrations. */
-  readonly migrations: string
-  remove(): void
-}
-
-export interface PreviousTree {
-  /** Its files, with the installed packages of this tree. */
-  readonly folder: string
-  /** Names of its migrations, in order. */
-  readonly migrations: readonly string[]
-  remove(): void
-}
+export type Repository = ReturnType<typeof repositoryWithNewestMigration>
+export type PreviousTree = ReturnType<typeof extractPreviousTree>
 
 /**
  * Returns the repository whose newest migration is tested: this one, or a copy of this tree with a commit that adds an
  * example, while this one has a single migration.
  */
-export function repositoryWithNewestMigration(): Repository {
+export function repositoryWithNewestMigration() {
   if (SHIPPED_MIGRATIONS.length > 1) return { root: ROOT, migrations: join(ROOT, MIGRATIONS), remove: () => undefined }
   const root = mkdtempSync(join(tmpdir(), 'evidence-example-'))
   const files = git(ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard').split('\0')
@@ -53,7 +41,7 @@ function commitAll(root: string, message: string): void {
  * not committed.
  * @throws Error that says what to do where the git history is missing.
  */
-export function extractPreviousTree(root: string): PreviousTree {
+export function extractPreviousTree(root: string) {
   const commit = commitBefore(root, readMigrations(join(root, MIGRATIONS)).at(-1)?.name ?? '')
   const folder = mkdtempSync(join(tmpdir(), 'evidence-previous-'))
   const archive = join(folder, 'tree.tar')
@@ -62,23 +50,17 @@ export function extractPreviousTree(root: string): PreviousTree {
   rmSync(archive)
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return {
+    /** Its files, with the installed packages of this tree. */
     folder,
+    /** Names of its migrations, in order. */
     migrations: readdirSync(join(folder, MIGRATIONS)).sort(),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
 function commitBefore(root: string, migration: string): string {
-  const added = git(
-    root,
-    'log',
-    '-1',
-    '--diff-filter=A',
-    '--no-renames',
-    '--format=%H',
-    '--',
-    join(MIGRATIONS, migration),
-  )
+  const additions = ['log', '-1', '--diff-filter=A', '--no-renames', '--format=%H', '--']
+  const added = git(root, ...additions, join(MIGRATIONS, migration))
   return git(root, 'rev-parse', '--verify', added === '' ? 'HEAD' : `${added}^`)
 }
 

@@ -2,27 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, expect } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import type { ActivateDeps } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { silent, smallSource, openJobsHarness } from './jobs.ts'
-import type { JobsHarness } from './jobs.ts'
 import { PLAINTEXT } from './search-node.ts'
 import { insertSignedReview, makeComparable } from './reviews.ts'
 
-/** A knowledge base with three candidate versions and no active one. */
-export interface ActivationHarness {
-  readonly harness: JobsHarness
-  /** The first answers, the second does not. */
-  readonly nodes: readonly SearchNodeClient[]
-  readonly knowledgeBaseId: string
-  /** Ids of the builds that made the versions. */
-  readonly builds: readonly [string, string, string]
-}
+export type ActivationHarness = Awaited<ReturnType<typeof startActivationHarness>>
 
-export async function startActivationHarness(): Promise<ActivationHarness> {
+/** A knowledge base with three candidate versions and no active one. */
+export async function startActivationHarness() {
   const harness = await openJobsHarness()
   // Nothing listens at the second address: a node that is down.
   const nodes = openSearchNodeClients([harness.searchNode, '127.0.0.1:9'], PLAINTEXT)
@@ -38,8 +29,10 @@ export async function startActivationHarness(): Promise<ActivationHarness> {
   }
   return {
     harness,
+    /** The first answers, the second does not. */
     nodes,
     knowledgeBaseId,
+    /** Ids of the builds that made the versions. */
     builds: await Promise.all([build(), build(), build()]),
   }
 }

@@ -1,6 +1,6 @@
 import axe from 'axe-core'
 import { chromium } from 'playwright-core'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { installDebianPackage } from '#operator/demo/local/debian-package.ts'
 import { outputOf } from '#operator/demo/local/supervised-process.ts'
 
@@ -29,20 +29,8 @@ export async function startBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, args: ['--no-sandbox'] })
 }
 
-/** A page that is open, and what its console has said of faults. */
-export interface OpenPage {
-  readonly page: Page
-  readonly faults: readonly string[]
-  close(): Promise<void>
-}
-
-/** @param isForAudit whether the audit may put its script into the page, past the page's own policy. */
-export async function openPage(
-  browser: Browser,
-  url: string,
-  { scheme, device }: Look,
-  isForAudit = false,
-): Promise<OpenPage> {
+/** Opens a page; `faults` is what its console says. @param isForAudit whether the audit may put its script into the page, past the page's own policy. */
+export async function openPage(browser: Browser, url: string, { scheme, device }: Look, isForAudit = false) {
   const viewport = VIEWPORTS[device]
   const context = await browser.newContext({ colorScheme: scheme, viewport, bypassCSP: isForAudit })
   const page = await context.newPage()

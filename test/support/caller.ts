@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import { createLog } from '#core/platform/log.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
@@ -11,7 +10,7 @@ import type { Operator } from '#operator/actions/operator.ts'
 import { createClient, createOrganization } from '#operator/actions/organizations.ts'
 import { createPlan } from '#operator/actions/plans.ts'
 import { ask } from './http.ts'
-import type { Answer, AskOptions } from './http.ts'
+import type { AskOptions } from './http.ts'
 import { CALL_TIMEOUT_MS } from './until.ts'
 
 export interface CallerOptions {
@@ -28,20 +27,7 @@ export interface CallerOptions {
   readonly organization?: string
 }
 
-/** One client of the service with a key of its own. */
-export interface Caller {
-  readonly key: string
-  readonly keyId: string
-  readonly organization: string
-  readonly client: string
-  /** `client/environment/knowledge base`, as the operator's actions name it. */
-  readonly entitlement: string
-  readonly entitlementId: string
-  /** A request with this caller's key and knowledge base; given fields override them. */
-  ask(body?: object, options?: AskOptions): Promise<Answer>
-  /** The body as it is given: text, bytes, anything that becomes JSON, or none at all. */
-  send(body: unknown, options?: AskOptions): Promise<Answer>
-}
+export type Caller = Awaited<ReturnType<typeof createCaller>>
 
 /** What another process needs to use a running service as operator and as caller; plain values only. */
 export interface ServiceAccess {
@@ -53,14 +39,7 @@ export interface ServiceAccess {
   readonly versionId: string
 }
 
-/** A running service with operator and caller access. */
-export interface ServiceConnection extends ServiceAccess {
-  /** Owns the schema: for what a test arranges or inspects beyond the operator's rights. */
-  readonly owner: Database
-  readonly operator: Operator
-  createCaller(options?: CallerOptions): Promise<Caller>
-  close(): Promise<void>
-}
+export type ServiceConnection = ReturnType<typeof connectToService>
 
 export const KNOWLEDGE_BASE = 'hsfa-rulebook'
 /** Answered by COB-M 2.1 of the demo rulebook, language en, jurisdiction HS-M, subject conduct. */
@@ -78,7 +57,8 @@ const GENEROUS = {
 
 const CONNECTIONS_MAX = 4
 
-export function connectToService(access: ServiceAccess): ServiceConnection {
+/** A running service with operator and caller access. */
+export function connectToService(access: ServiceAccess) {
   const log = createLog('test', 'silent')
   const owner = openDatabase(access.ownerUrl, log, CONNECTIONS_MAX, CALL_TIMEOUT_MS)
   const operator: Operator = {
@@ -88,9 +68,10 @@ export function connectToService(access: ServiceAccess): ServiceConnection {
   const baseUrl = access.gateways[0]?.baseUrl ?? ''
   return {
     ...access,
+    /** Owns the schema: for what a test arranges or inspects beyond the operator's rights. */
     owner,
     operator,
-    createCaller: (options) => createCaller(operator, access.settings, baseUrl, options),
+    createCaller: (options?: CallerOptions) => createCaller(operator, access.settings, baseUrl, options),
     close: async () => {
       await Promise.all([owner.end(), operator.database.end()])
     },
@@ -112,19 +93,12 @@ export interface Access {
   readonly keys?: number
 }
 
-export interface Granted {
-  /** Of the new organization; empty where it existed. */
-  readonly organizationId: string
-  readonly entitlementId: string
-  readonly keys: readonly { readonly id: string; readonly key: string }[]
-}
-
-/** Makes a client with access as an operator does. */
+/** Makes a client with access as an operator does. @returns an empty `organizationId` where it existed. */
 export async function grantAccess(
   operator: Operator,
   { keyEnvironment, secrets }: Pick<StackSettings, 'keyEnvironment' | 'secrets'>,
   access: Access,
-): Promise<Granted> {
+) {
   const { name, limits, organization, environment = keyEnvironment, scopes, keys = 1, ...entitled } = access
   const serviceSecrets = parseServiceSecrets(secrets.SERVICE_SECRET)
   const created = organization === undefined ? await createOrganization(operator, { name, serviceSecrets }) : undefined
@@ -133,19 +107,15 @@ export async function grantAccess(
   const { knowledgeBase, languages, jurisdictions, subjects = null } = entitled
   const entitlement = { client: name, environment, knowledgeBase, plan: name, languages, jurisdictions, subjects }
   const granted = await grantEntitlement(operator, entitlement)
-  const issued: Granted['keys'][number][] = []
+  const issued: { readonly id: string; readonly key: string }[] = []
   const key = { client: name, environment, peppers: parsePeppers(secrets.KEY_PEPPERS) }
   for (let n = 0; n < keys; n++)
     issued.push(await issueKeyFor(operator, { ...key, ...(scopes === undefined ? {} : { scopes }) }))
   return { organizationId: created?.id ?? '', entitlementId: granted.id, keys: issued }
 }
 
-async function createCaller(
-  operator: Operator,
-  settings: StackSettings,
-  baseUrl: string,
-  options: CallerOptions = {},
-): Promise<Caller> {
+/** One client of the service with a key of its own. */
+async function createCaller(operator: Operator, settings: StackSettings, baseUrl: string, options: CallerOptions = {}) {
   const name = `t-${randomUUID()}`
   const { environment = 'live', organization = name, knowledgeBase = KNOWLEDGE_BASE } = options
   const { entitlementId, keys } = await grantAccess(operator, settings, {
@@ -161,6 +131,7 @@ async function createCaller(
   })
   const [issued] = keys
   if (issued === undefined) throw new Error('no key was issued')
+  /** As the operator's actions name it. */
   const entitlement = `${name}/${environment}/${knowledgeBase}`
   if (options.active === false) await setEntitlementActive(operator, entitlement, false)
   return {
@@ -170,12 +141,14 @@ async function createCaller(
     client: name,
     entitlement,
     entitlementId,
-    ask: (body = {}, askOptions = {}) =>
+    /** A request with this caller's key and knowledge base; given fields override them. */
+    ask: (body: object = {}, askOptions: AskOptions = {}) =>
       ask(
         baseUrl,
         { query: ANSWERED_QUERY, knowledge_base: knowledgeBase, ...body },
         { key: issued.key, ...askOptions },
       ),
-    send: (body, askOptions = {}) => ask(baseUrl, body, { key: issued.key, ...askOptions }),
+    /** The body as it is given: text, bytes, anything that becomes JSON, or none at all. */
+    send: (body: unknown, askOptions: AskOptions = {}) => ask(baseUrl, body, { key: issued.key, ...askOptions }),
   }
 }

@@ -31,13 +31,8 @@ export function adjustedNowMs(): number {
   return advance(performance.now(), loadavg()[0] ?? 0)
 }
 
-export interface AdjustedTimer {
-  restart(): void
-  stop(): void
-}
-
 /** Calls `onOver` once, when so much time of the load-adjusted clock has passed since the start or the last restart. */
-export function startAdjustedTimer(afterMs: number, onOver: () => void): AdjustedTimer {
+export function startAdjustedTimer(afterMs: number, onOver: () => void) {
   let sinceMs = adjustedNowMs()
   const timer = setInterval(
     () => {
@@ -47,5 +42,5 @@ export function startAdjustedTimer(afterMs: number, onOver: () => void): Adjuste
     },
     Math.min(afterMs, SAMPLE_EVERY_MS),
   )
-  return { restart: () => (sinceMs = adjustedNowMs()), stop: () => clearInterval(timer) }
+  return { restart: () => void (sinceMs = adjustedNowMs()), stop: () => clearInterval(timer) }
 }

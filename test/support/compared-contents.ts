@@ -11,14 +11,9 @@ import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import type { ComparedContents } from '#jobs/evaluation/compare/compared-passages.ts'
 import { compareContents } from '#jobs/evaluation/compare/contents.ts'
 import { openChangesRecorder } from '#jobs/evaluation/compare/recorder.ts'
-import type { ComparedChanges } from '#jobs/evaluation/compare/recorder.ts'
 import { testManifest } from './artifact.ts'
 
-export interface ComparedPassages extends ComparedChanges {
-  /** Every line of the changes file. */
-  readonly named: readonly NamedChange[]
-  readonly bytes: string
-}
+export type ComparedPassages = Awaited<ReturnType<typeof comparePassages>>
 
 /** Compares two versions that hold the given passages, in the given row order. */
 export async function comparePassages(
@@ -26,7 +21,7 @@ export async function comparePassages(
   after: readonly PassageRecord[],
   signal = new AbortController().signal,
   onProgress: (done: number, total: number, folder: string) => void = () => undefined,
-): Promise<ComparedPassages> {
+) {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
   const changesFile = join(folder, 'version.changes.jsonl')
   const recorder = await openChangesRecorder(changesFile)
@@ -41,6 +36,7 @@ export async function comparePassages(
     })
     return {
       ...(await recorder.finish()),
+      /** Every line of the changes file. */
       named: changesNamed(changesFile),
       bytes: readFileSync(changesFile, 'utf8'),
     }

@@ -67,23 +67,15 @@ export async function callsFor(baseUrl: string, part: string): Promise<number> {
   return z.object({ calls: z.number() }).parse(await response.json()).calls
 }
 
-/** An OpenAI-compatible embeddings endpoint over real HTTP. Its model has 8 dimensions unless `vectorsOf` says else. */
-export interface EmbeddingEndpoint {
-  /** For OPENAI_BASE_URL. */
-  readonly baseUrl: string
-  readonly behaviour: EndpointBehaviour
-  /** In the order of their arrival. */
-  readonly requests: SeenRequest[]
-  /** The most requests that were under way at once. */
-  readonly mostAtOnce: number
-  /** Texts sent, but for those of requests that only learn about the endpoint. */
-  passages(): readonly string[]
-  stop(): Promise<void>
-}
+export type EmbeddingEndpoint = Awaited<ReturnType<typeof startEmbeddingEndpoint>>
 
 export const ENDPOINT_DIMENSIONS = 8
 
-export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> = {}): Promise<EmbeddingEndpoint> {
+/**
+ * An OpenAI-compatible embeddings endpoint over real HTTP, whose `baseUrl` is for OPENAI_BASE_URL. Its model has 8
+ * dimensions unless `vectorsOf` says else.
+ */
+export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> = {}) {
   const behaviour: EndpointBehaviour = {
     textsMax: Number.POSITIVE_INFINITY,
     tooManyStatus: 422,
@@ -140,10 +132,13 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
   return {
     ...server,
     behaviour,
+    /** In the order of their arrival. */
     requests,
+    /** The most requests that were under way at once. */
     get mostAtOnce() {
       return mostAtOnce
     },
+    /** Texts sent, but for those of requests that only learn about the endpoint. */
     passages: () => requests.flatMap(({ input }) => input).filter((text) => !isProbe(text)),
   }
 }
@@ -207,22 +202,7 @@ export async function arrivalOf({ arrived }: HeldCall, request: Promise<unknown>
   await Promise.race([arrived, over])
 }
 
-/** An endpoint with vectors by words, which can be slow, hold single calls, and counts overlapping ones. */
-export interface TestProvider {
-  /** For every process of the service. */
-  readonly environment: Readonly<Record<string, string>>
-  /** Each query then takes this long. Batches of a build are never slowed down. */
-  delayMs: number
-  /** The most queries that were ever under way at once since the last reset, and how many there were. */
-  readonly overlap: { most: number; calls: number }
-  resetOverlap(): void
-  /**
-   * Holds the call for exactly this text. A query that differs in trailing spaces has the same vector and can be held
-   * apart.
-   */
-  hold(query: string): HeldCall
-  stop(): Promise<void>
-}
+export type TestProvider = Awaited<ReturnType<typeof startTestProvider>>
 
 interface Hold {
   readonly query: string
@@ -231,9 +211,13 @@ interface Hold {
   readonly released: Promise<void>
 }
 
-export async function startTestProvider(): Promise<TestProvider> {
+/** An endpoint with vectors by words. It can be slow, fail and hold single calls, and counts overlapping ones. */
+export async function startTestProvider() {
   const holds = new Set<Hold>()
   const overlap = { most: 0, calls: 0 }
+  const vectors = new Map<string, Float32Array<ArrayBuffer>>()
+  /** Of queries; batches of a build are neither slowed down nor refused. */
+  const behaviour = { delayMs: 0, failing: false }
   let underWay = 0
   async function delayQuery(text: string, hungUp: Promise<void>): Promise<void> {
     underWay++
@@ -241,7 +225,7 @@ export async function startTestProvider(): Promise<TestProvider> {
     overlap.most = Math.max(overlap.most, underWay)
     try {
       const hold = [...holds].findLast(({ query }) => query === text)
-      if (hold === undefined) return await sleep(provider.delayMs)
+      if (hold === undefined) return await sleep(behaviour.delayMs)
       hold.arrive()
       void hungUp.then(hold.hangUp)
       await hold.released
@@ -249,25 +233,32 @@ export async function startTestProvider(): Promise<TestProvider> {
       underWay--
     }
   }
+  function vectorOf(text: string): Float32Array<ArrayBuffer> {
+    const vector = vectors.get(text) ?? wordVector(text)
+    vectors.set(text, vector)
+    return vector
+  }
   const endpoint = await startEmbeddingEndpoint({
-    ...vectorsByWords(),
+    vectorsOf: (texts) => Promise.resolve(texts.map(vectorOf)),
     tokensOf: () => 1,
-    gate: async ({ input }, hungUp) => {
-      const [text] = input
-      if (input.length === 1 && text !== undefined) await delayQuery(text, hungUp)
-      return undefined
+    gate: async ({ input: [text = '', ...others] }, hungUp) => {
+      if (others.length > 0) return undefined
+      await delayQuery(text, hungUp)
+      return behaviour.failing ? 400 : undefined
     },
   })
-  const provider: TestProvider = {
-    environment: {
-      OPENAI_BASE_URL: endpoint.baseUrl,
-      OPENAI_API_KEY: 'test',
-      OPENAI_TIMEOUT_MS: '9000',
-    },
-    delayMs: 0,
+  return {
+    behaviour,
+    /** For every process of the service. */
+    environment: { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'test', OPENAI_TIMEOUT_MS: '9000' },
+    /** The most queries that were ever under way at once since the last reset, and how many there were. */
     overlap,
     resetOverlap: () => void Object.assign(overlap, { most: 0, calls: 0 }),
-    hold: (query) => {
+    /**
+     * Holds the call for exactly this text. A query that differs in trailing spaces has the same vector and can be held
+     * apart.
+     */
+    hold(query: string): HeldCall {
       const arrived = Promise.withResolvers<void>()
       const hungUp = Promise.withResolvers<void>()
       const released = Promise.withResolvers<void>()
@@ -281,5 +272,4 @@ export async function startTestProvider(): Promise<TestProvider> {
     },
     stop: endpoint.stop,
   }
-  return provider
 }

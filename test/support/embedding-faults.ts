@@ -1,42 +1,23 @@
 import type { ServerResponse } from 'node:http'
 import { startEmbeddingEndpoint, vectorsByWords } from './embedding-endpoint.ts'
-import type { EmbeddingEndpoint, EmbeddingReply } from './embedding-endpoint.ts'
+import type { EmbeddingReply } from './embedding-endpoint.ts'
 import { send } from './json-server.ts'
 
 /**
  * How the provider treats a request; chosen by `[provider NAME]` in its first text, so that a test needs no other way
  * to reach it.
  */
-export const PROVIDER_BEHAVIOURS = [
-  'good',
-  'no-usage',
-  'usage-text',
-  'usage-negative',
-  'short-vector',
-  'long-vector',
-  'null-values',
-  'text-values',
-  'infinite-values',
-  'zero-vector',
-  'no-vector',
-  'two-vectors',
-  'wrong-index',
-  'status-400',
-  'status-401',
-  'status-413',
-  'status-429',
-  'status-500',
-  'flaky-429',
-  'flaky-500',
-  'flaky-reset',
-  'reset',
-  'hang',
-  'held',
-  'drip',
-  'not-json',
-  'echo',
-] as const
-export type ProviderBehaviour = (typeof PROVIDER_BEHAVIOURS)[number]
+export type ProviderBehaviour =
+  | 'good'
+  | `status-${400 | 401 | 413 | 429 | 500}`
+  | `flaky-${429 | 500 | 'reset'}`
+  | 'reset'
+  | 'hang'
+  | 'held'
+  | 'drip'
+  | 'not-json'
+  | 'infinite-values'
+  | keyof ReturnType<typeof oddReplies>
 
 /** A text that the provider will treat so. */
 export function asking(behaviour: ProviderBehaviour, text: string): string {
@@ -48,9 +29,7 @@ const FLAKY_FAILURES = 2
 const MARK = /\s*\[provider ([a-z0-9-]+)\]/
 const REFUSE_HELD = 'refuse what is held for '
 
-export interface Provider extends Pick<EmbeddingEndpoint, 'baseUrl' | 'stop'> {
-  readonly tokensPerText: number
-}
+export type Provider = Awaited<ReturnType<typeof startProvider>>
 
 /** Refuses the requests that are held for a text with this part, at an endpoint of any process. */
 export async function refuseHeld(baseUrl: string, part: string): Promise<void> {
@@ -60,7 +39,7 @@ export async function refuseHeld(baseUrl: string, part: string): Promise<void> {
 }
 
 /** An endpoint with vectors by words, whose replies are chosen by such texts. */
-export async function startProvider(): Promise<Provider> {
+export async function startProvider() {
   const byWords = vectorsByWords()
   const held = new Map<string, () => void>()
   const endpoint = await startEmbeddingEndpoint({
@@ -94,60 +73,40 @@ function behave(
   attempt: number,
   text: string,
 ): void {
-  const vector = good.data[0]?.embedding ?? []
-  const withVector = (embedding: unknown): object => ({ ...good, data: [{ object: 'embedding', index: 0, embedding }] })
-  const fail = (status: number): void =>
-    send(response, status, { error: { message: `refused: ${text}`, type: 'test' } })
+  const sendText = (body: string): void =>
+    void response.writeHead(200, { 'content-type': 'application/json' }).end(body)
   const flaky = behaviour.startsWith('flaky-') && attempt <= FLAKY_FAILURES
   const status = /^(?:status|flaky)-(\d{3})$/.exec(behaviour)?.[1]
-  if (status !== undefined && (flaky || behaviour.startsWith('status-'))) return fail(Number(status))
+  if (status !== undefined && (flaky || behaviour.startsWith('status-')))
+    return send(response, Number(status), { error: { message: `refused: ${text}`, type: 'test' } })
   if (behaviour === 'reset' || (behaviour === 'flaky-reset' && flaky)) return void response.destroy()
   if (behaviour === 'hang') return
   if (behaviour === 'drip')
     return void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
-  if (behaviour === 'not-json')
-    return void response.writeHead(200, { 'content-type': 'application/json' }).end('<html>busy</html>')
+  if (behaviour === 'not-json') return sendText('<html>busy</html>')
   if (behaviour === 'infinite-values')
-    return void response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify(withVector(vector)).replace(/"embedding":\[[^,]*,/, '"embedding":[1e999,'))
-  send(response, 200, oddReply(behaviour, good, vector, withVector, text))
+    return sendText(JSON.stringify(good).replace(/"embedding":\[[^,]*,/, '"embedding":[1e999,'))
+  const odd: Readonly<Record<string, object>> = oddReplies(good, text)
+  send(response, 200, odd[behaviour] ?? good)
 }
 
-function oddReply(
-  behaviour: string,
-  good: EmbeddingReply,
-  vector: readonly number[],
-  withVector: (embedding: unknown) => object,
-  text: string,
-): object {
+/** Replies with status 200 in place of a good one. */
+function oddReplies(good: EmbeddingReply, text: string) {
+  const vector = good.data[0]?.embedding ?? []
+  const withVector = (embedding: unknown): object => ({ ...good, data: [{ object: 'embedding', index: 0, embedding }] })
   const { usage: _usage, ...withoutUsage } = good
-  switch (behaviour) {
-    case 'no-usage':
-      return withoutUsage
-    case 'usage-text':
-      return { ...good, usage: { prompt_tokens: '7', total_tokens: '7' } }
-    case 'usage-negative':
-      return { ...good, usage: { prompt_tokens: -7, total_tokens: -7 } }
-    case 'short-vector':
-      return withVector(vector.slice(1))
-    case 'long-vector':
-      return withVector([...vector, 0])
-    case 'null-values':
-      return withVector([null, ...vector.slice(1)])
-    case 'text-values':
-      return withVector(['0.5', ...vector.slice(1)])
-    case 'zero-vector':
-      return withVector(vector.map(() => 0))
-    case 'no-vector':
-      return { ...good, data: [] }
-    case 'two-vectors':
-      return { ...good, data: [...good.data, ...good.data] }
-    case 'wrong-index':
-      return { ...good, data: good.data.map((row) => ({ ...row, index: 1 })) }
-    case 'echo':
-      return { error: { message: text } }
-    default:
-      return good
+  return {
+    'no-usage': withoutUsage,
+    'usage-text': { ...good, usage: { prompt_tokens: '7', total_tokens: '7' } },
+    'usage-negative': { ...good, usage: { prompt_tokens: -7, total_tokens: -7 } },
+    'short-vector': withVector(vector.slice(1)),
+    'long-vector': withVector([...vector, 0]),
+    'null-values': withVector([null, ...vector.slice(1)]),
+    'text-values': withVector(['0.5', ...vector.slice(1)]),
+    'zero-vector': withVector(vector.map(() => 0)),
+    'no-vector': { ...good, data: [] },
+    'two-vectors': { ...good, data: [...good.data, ...good.data] },
+    'wrong-index': { ...good, data: good.data.map((row) => ({ ...row, index: 1 })) },
+    echo: { error: { message: text } },
   }
 }

@@ -65,17 +65,14 @@ export function replyWith(records: readonly string[], predictors = measured()): 
   }
 }
 
-export interface Asking {
-  readonly context: AskRecordsContext
-  /** What the node was asked, in order. */
-  readonly asked: SearchQuery[]
-}
+export type Asking = ReturnType<typeof asking>
 
 /** One search node that answers as the test says; texts become vectors of their first two code units. */
 export function asking(
   answer: (request: SearchQuery) => SearchResult | Promise<SearchResult>,
   change: Partial<AskRecordsContext> = {},
-): Asking {
+) {
+  /** What the node was asked, in order. */
   const asked: SearchQuery[] = []
   const records: string[] = []
   const rowOf = (record: string): number => {

@@ -9,20 +9,17 @@ import { releaseRun } from '#core/db/build-runs.ts'
 import { insertBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
-import type { Database } from '#core/db/pool.ts'
 import { createSignedStore } from '#core/index/format/store.ts'
-import type { SignedStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { createLog } from '#core/platform/log.ts'
 import { attemptBuild } from '#jobs/version-build/attempt.ts'
 import { runBuildChild } from '#jobs/version-build/run-child.ts'
-import type { AttemptOutcome, BuildMark, BuildOutcome, RunChildOptions } from '#jobs/version-build/run-child.ts'
+import type { BuildMark, RunChildOptions } from '#jobs/version-build/run-child.ts'
 import { claimRun } from '#jobs/version-build/process.ts'
 import { jobsConfig } from '#jobs/platform/config.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
-import type { JobQueue } from '#jobs/platform/queues.ts'
 import { captureSources, snapshotId } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import { startJobs } from '#jobs/worker/workers.ts'
@@ -33,7 +30,6 @@ import { EMPTY_REPORT } from './import.ts'
 import { startNodeInProcess } from './search-node.ts'
 import { testSecrets } from './secrets.ts'
 import { openTestRedis } from './redis.ts'
-import type { TestRedis } from './redis.ts'
 
 export const silent = createLog('test', 'silent')
 export const demoCorpus = fileURLToPath(new URL('../../operator/demo/corpus/', import.meta.url))
@@ -50,42 +46,10 @@ export interface RunOptions {
   readonly onProgress?: (mark: BuildMark) => void
 }
 
-/** A database, an artifact store and one search node: what builds and activations need. */
-export interface JobsHarness {
-  readonly owner: Database
-  readonly service: Database
-  /** Of the command line, and of a migration. */
-  readonly operatorUrl: string
-  readonly ownerUrl: string
-  readonly store: SignedStore
-  /** Signs manifests and the version chain. */
-  readonly privateKeyDer: Buffer
-  readonly searchNode: string
-  /** Of a job worker or a build's process. */
-  readonly environment: NodeJS.ProcessEnv
-  /** @returns the id of a new, empty knowledge base. */
-  createKnowledgeBase(): Promise<string>
-  /** Captures a folder of Markdown and records the import. @returns its id. */
-  importFolder(knowledgeBaseId: string, folder: string): Promise<string>
-  /**
-   * A build without vectors unless the parameters say otherwise: they take most of the time of a small build.
-   * @returns the id of a build row; nothing runs yet.
-   */
-  requestBuild(
-    knowledgeBaseId: string,
-    importId: string,
-    parameters?: Readonly<Record<string, unknown>>,
-  ): Promise<string>
-  /** Runs a build once in this process. A run that ends without a candidate may follow at once. */
-  runBuild(buildId: string, options?: RunOptions): Promise<AttemptOutcome | NotBegun>
-  /** Runs a build once in a process of its own, as a job worker does. */
-  runBuildProcess(buildId: string, options?: RunChildOptions): Promise<BuildOutcome | NotBegun>
-  /** Puts a file into the store as a question set. @returns its SHA-256. */
-  storeQuestions(path: string): Promise<string>
-  stop(): Promise<void>
-}
+export type JobsHarness = Awaited<ReturnType<typeof startJobsHarness>>
 
-export async function startJobsHarness(): Promise<JobsHarness> {
+/** A database, an artifact store and one search node: what builds and activations need. */
+export async function startJobsHarness() {
   const { database, owner, jobs: service, close } = await connectTestPools()
   const root = mkdtempSync(join(tmpdir(), 'evidence-jobs-'))
   const storeUrl = pathToFileURL(root).href
@@ -116,12 +80,16 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   return {
     owner,
     service,
+    /** Signs manifests and the version chain. */
     privateKeyDer: Buffer.from(secrets.MANIFEST_PRIVATE_KEY, 'base64'),
+    /** Of the command line, and of a migration. */
     operatorUrl: database.operatorUrl,
     ownerUrl: database.ownerUrl,
     store,
     searchNode,
+    /** Of a job worker or a build's process. */
     environment,
+    /** @returns the id of a new, empty knowledge base. */
     async createKnowledgeBase() {
       const id = randomUUID()
       await owner.query('insert into knowledge_bases (id, slug, title) values ($1, $2, $3)', [
@@ -131,7 +99,8 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       ])
       return id
     },
-    async importFolder(knowledgeBaseId, folder) {
+    /** Captures a folder of Markdown and records the import. @returns its id. */
+    async importFolder(knowledgeBaseId: string, folder: string) {
       const captured = await captureSources(store, (await listSource(folder, 'markdown')).files)
       const snapshots = captured.map(({ sha256Hex, ...source }) => ({
         ...source,
@@ -143,7 +112,11 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: EMPTY_REPORT })
       return id
     },
-    async requestBuild(knowledgeBaseId, importId, parameters = {}) {
+    /**
+     * A build without vectors unless the parameters say otherwise: they take most of the time of a small build.
+     * @returns the id of a build row; nothing runs yet.
+     */
+    async requestBuild(knowledgeBaseId: string, importId: string, parameters: Readonly<Record<string, unknown>> = {}) {
       const id = randomUUID()
       await insertBuild(owner, {
         id,
@@ -154,7 +127,8 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       })
       return id
     },
-    runBuild: (buildId, options = {}) =>
+    /** Runs a build once in this process. A run that ends without a candidate may follow at once. */
+    runBuild: (buildId: string, options: RunOptions = {}) =>
       claimed(buildId, (fence) =>
         attemptBuild(fence, {
           config: jobsConfig(options.environment ?? environment),
@@ -163,9 +137,11 @@ export async function startJobsHarness(): Promise<JobsHarness> {
           onProgress: options.onProgress ?? (() => undefined),
         }),
       ),
-    runBuildProcess: (buildId, options = {}) =>
+    /** Runs a build once in a process of its own, as a job worker does. */
+    runBuildProcess: (buildId: string, options: RunChildOptions = {}) =>
       claimed(buildId, (fence) => runBuildChild(fence, { environment, ...options })),
-    async storeQuestions(path) {
+    /** Puts a file into the store as a question set. @returns its SHA-256. */
+    async storeQuestions(path: string) {
       const bytes = readFileSync(path)
       const sha256Hex = sha256(bytes).toString('hex')
       await writeDurably(store.snapshotFile(sha256Hex), bytes)
@@ -186,19 +162,8 @@ export async function openJobsHarness(): Promise<JobsHarness> {
   return harness
 }
 
-export interface WorkerHarness {
-  readonly harness: JobsHarness
-  readonly redis: TestRedis
-  /** The connection of the queues. */
-  readonly queueRedis: JobsDeps['redis']
-  readonly builds: JobQueue
-  readonly knowledgeBaseId: string
-  readonly importId: string
-  startWorker(change?: Partial<JobsDeps>): Promise<Jobs>
-}
-
 /** An import to build, and job workers that end after the test that started them. Closes after the calling file. */
-export async function openWorkerHarness(): Promise<WorkerHarness> {
+export async function openWorkerHarness() {
   const harness = await openJobsHarness()
   const redis = await openTestRedis()
   const connection = openQueueRedis(redis.url, silent)
@@ -217,11 +182,12 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
   return {
     harness,
     redis,
+    /** The connection of the queues. */
     queueRedis: connection.redis,
     builds,
     knowledgeBaseId,
     importId,
-    async startWorker(change = {}) {
+    async startWorker(change: Partial<JobsDeps> = {}) {
       const jobs = await startJobs({
         database: harness.service,
         redis: connection.redis,

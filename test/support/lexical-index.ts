@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { analyze, analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import type { ForwardDescription } from '#core/index/lexical/forward-layout.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
@@ -154,22 +153,12 @@ export function termsOf({ language, heading, text }: Passage): LexicalTerms {
   return { language, heading: analyze(heading, language), text: analyze(text, language) }
 }
 
-export interface WrittenForward {
-  readonly description: ForwardDescription
-  readonly tokens: Buffer
-  readonly offsets: Uint8Array
-  readonly pairs: Uint8Array
-}
-
-function writtenForward(corpus: readonly ForwardPassage[]): WrittenForward {
+function writeForward(folder: string, corpus: readonly ForwardPassage[]): void {
   const writer = createForwardWriter(corpus.length)
-  const tokens = Buffer.concat(corpus.map((passage) => writer.add(termsOf(passage), passage.sameRevisionAsPrevious)))
-  return { tokens, ...writer.finish() }
-}
-
-function writeForward(folder: string, { description, tokens, offsets, pairs }: WrittenForward): void {
+  const tokens = corpus.map((passage) => writer.add(termsOf(passage), passage.sameRevisionAsPrevious))
+  const { description, offsets, pairs } = writer.finish()
   writeFileSync(join(folder, 'forward.json'), canonicalJson(description))
-  writeFileSync(join(folder, 'forward.tokens'), tokens)
+  writeFileSync(join(folder, 'forward.tokens'), Buffer.concat(tokens))
   writeFileSync(join(folder, 'forward.offsets'), offsets)
   writeFileSync(join(folder, 'forward.pairs'), pairs)
 }
@@ -191,7 +180,7 @@ export function withForward<Result>(
   using stack = new DisposableStack()
   const folder = mkdtempSync(join(tmpdir(), 'evidence-forward-'))
   stack.defer(() => rmSync(folder, { recursive: true }))
-  writeForward(folder, writtenForward(corpus))
+  writeForward(folder, corpus)
   const [memory, pageCache] = bothParts()
   const open = (parts: ResidentParts): ForwardReader =>
     stack.adopt(openForwardReader(folder, corpus.length, parts), (forward) => forward.close())

@@ -14,13 +14,7 @@ export interface Sent {
   readonly answer: Answer | undefined
 }
 
-export interface Load {
-  readonly sent: readonly Sent[]
-  /** Resolves with what `found` finds in everything sent so far; each further reply is progress. */
-  until<T>(what: string, found: (sent: readonly Sent[]) => T | undefined | false): Promise<T>
-  /** Resolves with everything sent, once the requests under way have their replies. */
-  stop(): Promise<readonly Sent[]>
-}
+export type Load = ReturnType<typeof startLoad>
 
 const SENT_MAX = 20_000
 
@@ -32,7 +26,7 @@ export function startLoad(
   caller: Caller,
   baseUrls: readonly string[],
   options: { readonly callers: number; readonly pauseMs: number; readonly untilRefused?: boolean },
-): Load {
+) {
   const sent: Sent[] = []
   const stopped = new AbortController()
   async function keepAsking(baseUrl: string): Promise<void> {
@@ -47,11 +41,13 @@ export function startLoad(
   const asking = Array.from({ length: options.callers }, (_, n) => keepAsking(baseUrls[n % baseUrls.length] ?? ''))
   return {
     sent,
-    until: (what, found) =>
+    /** Resolves with what `found` finds in everything sent so far; each further reply is progress. */
+    until: <T>(what: string, found: (sent: readonly Sent[]) => T | undefined | false): Promise<T> =>
       until(what, (seen) => {
         seen(sent.length)
         return found(sent)
       }),
+    /** Resolves with everything sent, once the requests under way have their replies. */
     stop: async () => {
       stopped.abort()
       await Promise.all(asking)

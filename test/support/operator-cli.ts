@@ -2,13 +2,11 @@ import { spawn } from 'node:child_process'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
-import type { Pepper, ServiceSecrets } from '#core/credentials/settings.ts'
-import type { Database, Queryable } from '#core/db/pool.ts'
+import type { Queryable } from '#core/db/pool.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { runProgram } from '#operator/commands/program.ts'
 import { COMPILE_CACHE } from './processes.ts'
 import { openTestPools } from './postgres.ts'
-import type { TestDatabase } from './postgres.ts'
 import { testSecrets } from './secrets.ts'
 
 export const MAIN = fileURLToPath(new URL('../../operator/main.ts', import.meta.url))
@@ -24,24 +22,12 @@ export function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '')
 }
 
-/** The command line with only the variables given. Of the arguments, the first is a line of words. */
-export interface Cli {
-  /** As a process of its own. */
-  start(...args: readonly string[]): {
-    stderr(): string
-    signal(name: NodeJS.Signals): void
-    readonly ended: Promise<CliResult>
-  }
-  /** In this process. */
-  run(...args: readonly string[]): Promise<CliResult>
-  /** Adds `--json`, expects exit code 0 and parses standard output. */
-  json(...args: readonly string[]): Promise<unknown>
-  /** Expects exit code 1 and nothing on standard output. @returns what standard error says. */
-  refused(...args: readonly string[]): Promise<string>
-}
+export type Cli = ReturnType<typeof commandLine>
 
-export function commandLine(environment: Readonly<Record<string, string>>): Cli {
-  const start: Cli['start'] = (line = '', ...args) => {
+/** The command line with only the variables given. Of the arguments, the first is a line of words. */
+export function commandLine(environment: Readonly<Record<string, string>>) {
+  /** As a process of its own. */
+  const start = (line: string, ...args: readonly string[]) => {
     const child = spawn(process.execPath, [MAIN, ...wordsOf(line), ...args], {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -52,9 +38,10 @@ export function commandLine(environment: Readonly<Record<string, string>>): Cli 
     const ended = new Promise<CliResult>((resolve, reject) =>
       child.once('error', reject).once('close', (code) => resolve({ code, ...output })),
     )
-    return { stderr: () => output.stderr, signal: (name) => void child.kill(name), ended }
+    return { stderr: () => output.stderr, signal: (name: NodeJS.Signals) => void child.kill(name), ended }
   }
-  const run: Cli['run'] = async (line = '', ...args) => {
+  /** In this process. */
+  const run = async (line = '', ...args: readonly string[]): Promise<CliResult> => {
     const [stdout, stderr] = [textStream(), textStream()]
     const code = await runProgram([...wordsOf(line), ...args], {
       environment,
@@ -66,12 +53,14 @@ export function commandLine(environment: Readonly<Record<string, string>>): Cli 
   return {
     start,
     run,
-    async json(...args) {
+    /** Adds `--json`, expects exit code 0 and parses standard output. */
+    async json(...args: readonly string[]) {
       const { code, stdout, stderr } = await run(...args, '--json')
       if (code !== 0) throw new Error(`operator ${args.join(' ')} ended with ${code}: ${stderr}`)
       return JSON.parse(stdout) as unknown
     },
-    async refused(...args) {
+    /** Expects exit code 1 and nothing on standard output. @returns what standard error says. */
+    async refused(...args: readonly string[]) {
       const { code, stdout, stderr } = await run(...args)
       if (code !== 1 || stdout !== '') throw new Error(`operator ${args.join(' ')} ended with ${code}: ${stdout}`)
       return stderr
@@ -91,21 +80,10 @@ function textStream(): { readonly stream: Writable; text(): string } {
 }
 
 /** A database of its own, an operator on it in process, and the command line on the same. */
-export interface OperatorHarness {
-  readonly urls: TestDatabase
-  readonly operator: Operator
-  /** The owner's connections: for what a test arranges or inspects. */
-  readonly owner: Database
-  readonly environment: Readonly<Record<string, string>>
-  readonly cli: Cli
-  readonly peppers: readonly Pepper[]
-  readonly serviceSecrets: ServiceSecrets
-}
-
-export async function openOperatorHarness(further: Readonly<Record<string, string>> = {}): Promise<OperatorHarness> {
+export async function openOperatorHarness(further: Readonly<Record<string, string>> = {}) {
   const { database: urls, owner, operator } = await openTestPools()
   const secrets = testSecrets()
-  const environment = {
+  const environment: Readonly<Record<string, string>> = {
     DATABASE_URL: urls.operatorUrl,
     KEY_PEPPERS: secrets.KEY_PEPPERS,
     SERVICE_SECRET: secrets.SERVICE_SECRET,
@@ -113,7 +91,8 @@ export async function openOperatorHarness(further: Readonly<Record<string, strin
   }
   return {
     urls,
-    operator: { database: operator, actor: 'tester' },
+    operator: { database: operator, actor: 'tester' } satisfies Operator,
+    /** The owner's connections: for what a test arranges or inspects. */
     owner,
     environment,
     cli: commandLine(environment),

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { createSignedStore } from '#core/index/format/store.ts'
-import type { SignedStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startBuild } from '#operator/actions/builds.ts'
 import { importCorpus } from '#operator/actions/import-corpus.ts'
@@ -12,9 +11,7 @@ import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
 import type { QueueName } from '#jobs/platform/queues.ts'
 import { openOperatorHarness } from './operator-cli.ts'
-import type { OperatorHarness } from './operator-cli.ts'
 import { openTestRedis } from './redis.ts'
-import type { TestRedis } from './redis.ts'
 import { buildTestArtifact, spaceOf } from './artifact.ts'
 import { testRows } from './passages.ts'
 import { markdownSource } from './markdown-source.ts'
@@ -27,15 +24,10 @@ import { afterAll } from 'vitest'
 const quiet = createLog('test', 'silent')
 export const withId = z.object({ id: z.uuid() })
 
-/** An operator with a queue, an artifact store and the knowledge base "rules"; no job worker runs. */
-export interface CorpusHarness extends OperatorHarness {
-  readonly redis: TestRedis
-  readonly store: SignedStore
-  /** For the files of a test. */
-  readonly folder: string
-}
+export type CorpusHarness = Awaited<ReturnType<typeof openCorpusHarness>>
 
-export async function openCorpusHarness(): Promise<CorpusHarness> {
+/** An operator with a queue, an artifact store and the knowledge base "rules"; no job worker runs. */
+export async function openCorpusHarness() {
   const folder = folderOfFile()
   const storeUrl = pathToFileURL(join(folder, 'store')).href
   const redis = await openTestRedis()
@@ -50,6 +42,7 @@ export async function openCorpusHarness(): Promise<CorpusHarness> {
     ...harness,
     redis,
     store: createSignedStore({ ARTIFACT_STORE: storeUrl, MANIFEST_PUBLIC_KEY: [ARTIFACT_KEYS.publicKeyDer] }),
+    /** For the files of a test. */
     folder,
   }
 }

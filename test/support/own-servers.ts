@@ -12,15 +12,6 @@ import type { Operator } from '#operator/actions/operator.ts'
 const CONNECTIONS_MAX = 4
 const STATEMENT_TIMEOUT_MS = 120_000
 
-/** Postgres and Redis of a command line, and what the processes of a service on them need. */
-export interface OwnServers {
-  readonly settings: StackSettings
-  /** Owns the schema; reads what the service recorded. */
-  readonly owner: Database
-  readonly operator: Operator
-  readonly operatorUrl: string
-}
-
 export interface OwnServersOptions extends Pick<StackSettings, 'folder' | 'secrets' | 'environment'> {
   /** Of the command line, in the audit trail. */
   readonly name: string
@@ -28,8 +19,11 @@ export interface OwnServersOptions extends Pick<StackSettings, 'folder' | 'secre
   readonly serversFolder?: string
 }
 
-/** Starts both with an empty schema of the service. They stop with the steps. */
-export async function startOwnServers(options: OwnServersOptions, steps: Steps): Promise<OwnServers> {
+/**
+ * Starts Postgres and Redis of a command line, with an empty schema of the service. They stop with the steps.
+ * @returns what the processes of a service on them need.
+ */
+export async function startOwnServers(options: OwnServersOptions, steps: Steps) {
   const { name, serversFolder, ...shared } = options
   const folder = serversFolder ?? shared.folder
   const onLog = (line: string): void => steps.note(line)
@@ -43,16 +37,14 @@ export async function startOwnServers(options: OwnServersOptions, steps: Steps):
     steps.onStop(() => database.end())
     return database
   }
-  return {
-    settings: {
-      ...shared,
-      gatewayDatabaseUrl: gatewayUrl,
-      jobsDatabaseUrl: jobsUrl,
-      redisUrl: redis.url,
-      keyEnvironment: 'live',
-    },
-    owner: open(postgres.adminUrl('evidence')),
-    operator: { database: open(operatorUrl), actor: name },
-    operatorUrl,
+  const settings: StackSettings = {
+    ...shared,
+    gatewayDatabaseUrl: gatewayUrl,
+    jobsDatabaseUrl: jobsUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
   }
+  const operator: Operator = { database: open(operatorUrl), actor: name }
+  /** `owner`: of the schema; reads what the service recorded. */
+  return { settings, owner: open(postgres.adminUrl('evidence')), operator, operatorUrl }
 }

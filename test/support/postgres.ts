@@ -47,20 +47,10 @@ export async function openTestDatabase(
   }
 }
 
-export interface TestPools {
-  readonly database: TestDatabase
-  readonly owner: Database
-  readonly gateway: Database
-  readonly jobs: Database
-  readonly operator: Database
-  /** Closes the pools and removes the database. */
-  close(): Promise<void>
-}
-
 const TEST_POOL_MAX = 8
 
 /** Pools of each role to a database of their own. They connect on first use. */
-export async function connectTestPools(): Promise<TestPools> {
+export async function connectTestPools() {
   const database = await openTestDatabase()
   const log = createLog('test', 'silent')
   const open = (url: string): Database => openDatabase(url, log, TEST_POOL_MAX, CALL_TIMEOUT_MS)
@@ -73,6 +63,7 @@ export async function connectTestPools(): Promise<TestPools> {
   return {
     database,
     ...pools,
+    /** Closes the pools and removes the database. */
     async close() {
       await Promise.all(Object.values(pools).map((pool) => pool.end()))
       await database.drop()
@@ -81,7 +72,7 @@ export async function connectTestPools(): Promise<TestPools> {
 }
 
 /** The same, closed after the tests of the calling file. */
-export async function openTestPools(): Promise<Omit<TestPools, 'close'>> {
+export async function openTestPools() {
   const { close, ...pools } = await connectTestPools()
   afterAll(close)
   return pools
@@ -117,13 +108,10 @@ export async function withoutGuards(owner: Database, statement: string, values: 
   })
 }
 
-export interface EmptyDatabase {
-  readonly url: string
-  drop(): Promise<void>
-}
+export type EmptyDatabase = Awaited<ReturnType<typeof openEmptyDatabase>>
 
 /** A database without any table. Its URL is of the role that may do everything. */
-export async function openEmptyDatabase(servers: RunServers = inject('servers')): Promise<EmptyDatabase> {
+export async function openEmptyDatabase(servers: RunServers = inject('servers')) {
   const name = `test_${randomBytes(6).toString('hex')}`
   const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')
   await createDatabaseIfAbsent(maintenanceUrl, name)

@@ -26,14 +26,15 @@ export function replaceModule(original: URL, replacement: URL): void {
   })
 }
 
-/** Runs a program of the repository to its end. @param variables beyond those of this process. */
+/** Runs a program of the repository to its end. @param variables beyond those of `base`. */
 export async function runScript(
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
+  base: NodeJS.ProcessEnv = process.env,
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, args, {
     cwd: fileURLToPath(new URL('../../', import.meta.url)),
-    env: { ...process.env, ...variables },
+    env: { ...base, ...variables },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))

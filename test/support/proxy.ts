@@ -7,27 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
  */
 type Mode = 'pass' | 'stall' | 'cut'
 
-export interface Tripped {
-  /** Resolves when the watched bytes were seen and the mode has changed. */
-  readonly seen: Promise<void>
-}
-
-/** A TCP proxy between a service and what it depends on, to lose the dependency without stopping it for others. */
-export interface FaultProxy {
-  readonly port: number
-  /** The given URL with the proxy's host and port. */
-  through(url: string): string
-  set(mode: Mode): void
-  /**
-   * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`. With `after:
-   * 'delivery'` it still reaches the server, and only the answer is lost. With `withheld` it reaches the server when
-   * the mode is `pass` again.
-   */
-  trip(mode: Exclude<Mode, 'pass'>, bytes: string, after?: After): Tripped
-  /** Counts the pieces with these bytes that reach the server from now on; one command is one piece. */
-  count(bytes: string): { readonly delivered: number }
-  stop(): Promise<void>
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>
 
 type After = 'sight' | 'delivery' | 'withheld'
 
@@ -43,7 +23,9 @@ interface Watch {
   readonly seen: () => void
 }
 
-export async function startFaultProxy(target: { readonly host: string; readonly port: number }): Promise<FaultProxy> {
+/** A TCP proxy before the server of a URL, to lose a dependency without stopping it for others. */
+export async function startFaultProxy(url: string) {
+  const target = new URL(url)
   const pairs = new Set<Pair>()
   let mode: Mode = 'pass'
   let watch: Watch | undefined
@@ -89,7 +71,7 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
       client.resetAndDestroy()
       return
     }
-    const server = connect(target.port, target.host)
+    const server = connect(Number(target.port), target.hostname)
     const pair = { client, server }
     pairs.add(pair)
     client.on('data', (chunk) => onClientBytes(pair, chunk))
@@ -107,22 +89,25 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
     if (mode === 'stall') for (const socket of [client, server]) socket.pause()
   })
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
-  const { port } = listener.address() as AddressInfo
+  const through = new URL(url)
+  through.hostname = '127.0.0.1'
+  through.port = String((listener.address() as AddressInfo).port)
   return {
-    port,
-    through: (url) => {
-      const changed = new URL(url)
-      changed.hostname = '127.0.0.1'
-      changed.port = String(port)
-      return changed.href
-    },
+    /** The URL with the proxy's host and port. */
+    url: through.href,
     set,
-    trip: (next, bytes, after = 'sight') => {
+    /**
+     * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`. With `after:
+     * 'delivery'` it still reaches the server, and only the answer is lost. With `withheld` it reaches the server when
+     * the mode is `pass` again. `seen` resolves when the bytes were seen and the mode has changed.
+     */
+    trip: (next: Exclude<Mode, 'pass'>, bytes: string, after: After = 'sight') => {
       const { promise, resolve } = Promise.withResolvers<void>()
       watch = { mode: next, bytes, after, seen: resolve }
       return { seen: promise }
     },
-    count: (bytes) => {
+    /** Counts the pieces with these bytes that reach the server from now on; one command is one piece. */
+    count: (bytes: string) => {
       const count = { bytes, delivered: 0 }
       counts.push(count)
       return count

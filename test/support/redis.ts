@@ -13,14 +13,6 @@ const DATABASES = 64
 /** Database 0 holds which of the others are taken. */
 const TAKEN = 'taken'
 
-export interface TestRedis {
-  /** A logical database of this Redis that no other test file uses. */
-  readonly url: string
-  flush(): Promise<void>
-  /** Empties the database and releases it. */
-  release(): Promise<void>
-}
-
 /** Runs commands on one connection, which fails at once if the server does not answer. */
 export async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 })
@@ -37,14 +29,12 @@ export async function withRedis<T>(url: string, work: (client: Redis) => Promise
  * An empty logical database of the run's Redis. Commands that reach across databases (FLUSHALL, CONFIG, SHUTDOWN,
  * CLIENT KILL) need `startOwnRedis` instead.
  */
-export async function openTestRedis(
-  { redisPort: port }: Pick<RunServers, 'redisPort'> = inject('servers'),
-): Promise<TestRedis> {
+export async function openTestRedis({ redisPort: port }: Pick<RunServers, 'redisPort'> = inject('servers')) {
   const urlOf = (database: number): string => `redis://127.0.0.1:${port}/${database}`
   const database = await withRedis(urlOf(0), async (client) => {
     for (let candidate = 1; candidate < DATABASES; candidate++)
       if ((await client.sadd(TAKEN, candidate)) === 1) return candidate
-    throw new Error(`all ${DATABASES - 1} logical databases are taken: release what createTestRedis gave`)
+    throw new Error(`all ${DATABASES - 1} logical databases are taken: release what openTestRedis gave`)
   })
   const url = urlOf(database)
   const flush = (): Promise<void> => withRedis(url, async (client) => void (await client.flushdb()))
@@ -52,6 +42,7 @@ export async function openTestRedis(
   return {
     url,
     flush,
+    /** Empties the database and releases it. */
     release: async () => {
       await flush()
       await withRedis(urlOf(0), (client) => client.srem(TAKEN, database))
@@ -92,12 +83,7 @@ export async function startReplica(
   return replica
 }
 
-export interface TestSentinel {
-  readonly port: number
-  /** REDIS_URL of a logical database of the primary that the Sentinel watches. */
-  urlOf(database: number): string
-  stop(): Promise<void>
-}
+export type TestSentinel = Awaited<ReturnType<typeof startSentinel>>
 
 const SENTINEL_START_MS = 20_000
 const SENTINEL_STOP_MS = 10_000
@@ -106,10 +92,7 @@ const SENTINEL_STOP_MS = 10_000
  * A Sentinel that decides alone and after half a second, on a free port of loopback.
  * @param user a user of the Sentinel, as `name:password`. Nobody may use it without a login then.
  */
-export async function startSentinel(
-  primary: Pick<LocalRedis, 'program' | 'port'>,
-  user?: string,
-): Promise<TestSentinel> {
+export async function startSentinel(primary: Pick<LocalRedis, 'program' | 'port'>, user?: string) {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-sentinel-'))
   const [port, name, file, logFile] = [await freePort(), 'limits', join(folder, 'sentinel.conf'), join(folder, 'log')]
   const settings = [
@@ -143,7 +126,9 @@ export async function startSentinel(
     await stop()
     throw error
   }
-  return { port, urlOf: (database) => `redis-sentinel://127.0.0.1:${port}/${name}/${database}`, stop }
+  /** REDIS_URL of a logical database of the primary that the Sentinel watches. */
+  const urlOf = (database: number): string => `redis-sentinel://127.0.0.1:${port}/${name}/${database}`
+  return { port, urlOf, stop }
 }
 
 /** Resolves once the Sentinel knows a replica that it can promote. */

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Server, ServerCredentials, credentials, status } from '@grpc/grpc-js'
 import type { sendUnaryData } from '@grpc/grpc-js'
@@ -50,17 +49,7 @@ export function startNodeInProcess(
   )
 }
 
-/** A search node as production starts it. */
-export interface NodeProcess {
-  readonly address: string
-  readonly child: ChildProcess
-  /** What it wrote, both streams. */
-  output(): string
-  /** Exit code; null if a signal ended it. */
-  readonly ended: Promise<number | null>
-  stop(): Promise<number | null>
-}
-
+export type NodeProcess = Awaited<ReturnType<typeof startNode>>
 export type Environment = Readonly<Record<string, string>>
 
 export function nodeEnvironment(
@@ -80,8 +69,8 @@ export function nodeEnvironment(
   }
 }
 
-/** Runs the node and returns without waiting for it to listen. */
-export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'> {
+/** Runs the node as production starts it, and returns without waiting for it to listen. */
+export function spawnNode(environment: Environment) {
   const child = spawn(process.execPath, [...SEARCH_NODE_OPTIONS, MAIN], {
     env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -92,7 +81,9 @@ export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   return {
     child,
+    /** What it wrote, both streams. */
     output: () => output,
+    /** Exit code; null if a signal ended it. */
     ended,
     stop() {
       child.kill('SIGTERM')
@@ -102,7 +93,7 @@ export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'
 }
 
 /** Runs the node on a free loopback port and waits until it listens. */
-export async function startNode(environment: Environment): Promise<NodeProcess> {
+export async function startNode(environment: Environment) {
   const address = environment['SEARCH_LISTEN'] ?? `127.0.0.1:${await freePort()}`
   const node = spawnNode({ ...environment, SEARCH_LISTEN: address })
   const listening = new Promise<void>((resolve) =>
@@ -135,16 +126,13 @@ export async function loadedOn(address: string): Promise<readonly string[]> {
   return (answered?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId)
 }
 
-export interface FakeNode {
-  readonly address: string
-  stop(): void
-}
+export type FakeNode = Awaited<ReturnType<typeof startFakeNode>>
 
 type Reply = (reply: sendUnaryData<object>) => void
 const unasked: Reply = (reply) => reply({ code: status.UNIMPLEMENTED })
 
 /** A search node whose status always answers and which does with a call to prepare or search what the test says. */
-export async function startFakeNode(prepare: Reply, search: Reply = unasked): Promise<FakeNode> {
+export async function startFakeNode(prepare: Reply, search: Reply = unasked) {
   const server = new Server()
   server.addService(searchNodeService, {
     Search: (_call: unknown, reply: sendUnaryData<object>) => search(reply),

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Filters, Ranking, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
-import type { IndexReader } from '#core/index/format/reader.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
@@ -58,25 +57,21 @@ export function requestOf({
   return { versionId, ...askedOf(change), ...change }
 }
 
-/** An artifact that one thread has open. */
-export interface Searchable {
-  readonly mapping: IndexReader
-  /** Searches as a scoring thread does; see `inputOf`. */
-  ask(change: Partial<SearchInput>): Promise<SearchResult>
-  /** Closes the index and removes its files. */
-  close(): void
-}
+export type Searchable = Awaited<ReturnType<typeof searchable>>
 
+/** An artifact that one thread has open. */
 export async function searchable(
   corpus: Pick<TestArtifactOptions, 'rows' | 'acts' | 'queries' | 'embedding' | 'queryExpansions'>,
-): Promise<Searchable> {
+) {
   const store = mkdtempSync(join(tmpdir(), 'search-'))
   const { folder, manifest } = await buildTestArtifact({ ...corpus, store })
   const mapping = openIndex(artifactRef(folder, manifest))
   const version = createIndexVersion(mapping)
   return {
     mapping,
-    ask: (change) => search(version, inputOf(change), UNLIMITED),
+    /** Searches as a scoring thread does; see `inputOf`. */
+    ask: (change: Partial<SearchInput>): Promise<SearchResult> => search(version, inputOf(change), UNLIMITED),
+    /** Closes the index and removes its files. */
     close() {
       mapping.close()
       rmSync(store, { recursive: true, force: true })

@@ -11,15 +11,10 @@ export function signingKeys(): { readonly privateKeyDer: Buffer; readonly public
   }
 }
 
-/** Values for the secret variables, made for one test; the shape is that of the environment. */
-export interface TestSecrets {
-  readonly KEY_PEPPERS: string
-  readonly SERVICE_SECRET: string
-  readonly MANIFEST_PUBLIC_KEY: string
-  readonly MANIFEST_PRIVATE_KEY: string
-}
+export type TestSecrets = ReturnType<typeof testSecrets>
 
-export function testSecrets(): TestSecrets {
+/** Values for the secret variables, made for one test; the shape is that of the environment. */
+export function testSecrets() {
   const { publicKeyDer, privateKeyDer } = signingKeys()
   return {
     KEY_PEPPERS: `test:${randomBytes(32).toString('base64')}`,
@@ -29,18 +24,13 @@ export function testSecrets(): TestSecrets {
   }
 }
 
-/** Paths of PEM files. */
-export interface Certificates {
-  readonly ca: string
-  readonly cert: string
-  readonly key: string
-}
+export type Certificates = ReturnType<typeof makeCertificates>
 
 const OPENSSL = 'openssl'
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
 
-/** A certificate authority and, signed by it, a certificate that is good for 127.0.0.1. Their files are in `folder`. */
-export function makeCertificates(folder: string, name: string): Certificates {
+/** A certificate authority and, signed by it, a certificate that is good for 127.0.0.1. @returns paths of PEM files. */
+export function makeCertificates(folder: string, name: string) {
   const openssl = (...parameters: string[]): void => {
     try {
       execFileSync(OPENSSL, ['req', '-x509', ...NEW_KEY, '-days', '2', ...parameters], { cwd: folder, stdio: 'pipe' })

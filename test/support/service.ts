@@ -4,9 +4,8 @@ import { versionsToServe } from '#core/db/versions.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import type { Engine } from '#core/index/engine/description.ts'
 import { builtInCorpus } from '#operator/demo/corpus.ts'
-import type { LocalService } from '#operator/demo/local/processes.ts'
 import { startGateway, startJobs, startSearchNode, storeOf } from '#operator/demo/local/stack.ts'
-import type { LocalGateway, LocalSearchNode, StackSettings } from '#operator/demo/local/stack.ts'
+import type { LocalSearchNode, StackSettings } from '#operator/demo/local/stack.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { publish } from '#operator/demo/publish.ts'
 import type { Publication } from '#operator/demo/publish.ts'
@@ -15,7 +14,6 @@ import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { prepareOn } from '#jobs/platform/search-nodes.ts'
 import { KNOWLEDGE_BASE, connectToService } from './caller.ts'
 import type { ServiceAccess, ServiceConnection } from './caller.ts'
-import type { TestDatabase } from './postgres.ts'
 import { emptyInstallation, publishedInstallation, reviewerKeyFile } from './installation.ts'
 import type { Installation } from './installation.ts'
 import { WITH_FEW_QUERIES } from './processes.ts'
@@ -39,25 +37,15 @@ export interface ServiceOptions {
   readonly servers?: RunServers
 }
 
-/** The real service on the demo corpus: every process, its own database, store and Redis database. */
-export interface TestService extends Omit<ServiceConnection, 'gateways' | 'searchNodes' | 'close'> {
-  readonly database: TestDatabase
-  readonly gateways: readonly LocalGateway[]
-  readonly searchNodes: readonly LocalSearchNode[]
-  readonly jobs: LocalService
-  /** Makes another knowledge base and takes a corpus to its active version. @returns the version. */
-  publish(publication: Publication & { readonly title: string }): Promise<string>
-  /** For another process. */
-  access(): ServiceAccess
-  /** Stops with the rest. */
-  add<T extends { stop(): Promise<unknown> }>(process: T): T
-  stop(): Promise<void>
-}
+export type TestService = Awaited<ReturnType<typeof startTestService>>
 
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
-/** The service on a version that another service of the run has published, where tests can inject the servers. */
-export async function startTestService(options: ServiceOptions = {}): Promise<TestService> {
+/**
+ * The real service on the demo corpus: every process, its own database, store and Redis database. It serves a version
+ * that another service of the run has published, where tests can inject the servers.
+ */
+export async function startTestService(options: ServiceOptions = {}) {
   if (options.servers !== undefined) return startOn(await emptyInstallation(options.servers), options)
   const environment = { ...options.environment, NODE_OPTIONS: WITH_FEW_QUERIES }
   const { redisUrl: _, ...publishing } = { ...options, environment, gateways: 0, searchNodes: 1 }
@@ -70,7 +58,7 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
   return startOn(begun, options)
 }
 
-async function startOn(begun: Installation, options: ServiceOptions): Promise<TestService> {
+async function startOn(begun: Installation, options: ServiceOptions) {
   const { folder, database, secrets } = begun
   const redis = options.redisUrl === undefined ? await openTestRedis(options.servers) : undefined
   const settings: StackSettings = {
@@ -115,8 +103,11 @@ async function startOn(begun: Installation, options: ServiceOptions): Promise<Te
       ...started,
       database,
       versionId,
+      /** Makes another knowledge base and takes a corpus to its active version. @returns the version. */
       publish: publishNew,
-      access: () => ({ ...access, versionId }),
+      /** For another process. */
+      access: (): ServiceAccess => ({ ...access, versionId }),
+      /** Stops with the rest. */
       add,
       stop,
     }
@@ -130,8 +121,8 @@ function rulebook({ embedding = 'none', engine }: ServiceOptions): Publication &
   return { ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding, engine }
 }
 
-function publisher(operator: Operator, settings: StackSettings): TestService['publish'] {
-  return async ({ title, ...publication }) => {
+function publisher(operator: Operator, settings: StackSettings) {
+  return async ({ title, ...publication }: Publication & { readonly title: string }): Promise<string> => {
     await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
     const deps = {
       operator,
@@ -149,12 +140,6 @@ async function loadActive(owner: Database, searchNodes: readonly LocalSearchNode
     await Promise.all(searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, version))))
 }
 
-interface Processes {
-  readonly gateways: readonly LocalGateway[]
-  readonly searchNodes: readonly LocalSearchNode[]
-  readonly jobs: LocalService
-}
-
 /**
  * Starts all processes at once: a gateway becomes ready when a search node answers, and no process waits for another to
  * start.
@@ -163,7 +148,7 @@ async function startProcesses(
   settings: StackSettings,
   options: ServiceOptions,
   add: <T extends { stop(): Promise<unknown> }>(process: T) => T,
-): Promise<Processes> {
+) {
   const ports = await Promise.all(Array.from({ length: options.searchNodes ?? 1 }, () => freePort()))
   const addresses = ports.map((port) => `127.0.0.1:${port}`)
   const searchNodes = ports.map(async (port, index) =>

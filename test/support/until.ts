@@ -88,14 +88,8 @@ class StalledError extends Error {
   override readonly name = 'StalledError'
 }
 
-interface Stall {
-  readonly seen: Seen
-  /** Rejects once nothing has changed for too long. */
-  readonly over: Promise<never>
-  stop(): void
-}
-
-function startStall(what: string, stalledAfterMs: number): Stall {
+/** `over` rejects once nothing that was seen has changed for too long. */
+function startStall(what: string, stalledAfterMs: number) {
   const over = Promise.withResolvers<never>()
   // Nobody may be waiting at the moment at which it rejects.
   over.promise.catch(() => undefined)
@@ -104,7 +98,7 @@ function startStall(what: string, stalledAfterMs: number): Stall {
     over.reject(new StalledError(`no progress for ${stalledAfterMs} ms: ${what}; seen last: ${last}`)),
   )
   return {
-    seen: (value) => {
+    seen: (value: unknown) => {
       const printed = inspect(value, { depth: 5 })
       if (printed !== last) timer.restart()
       last = printed

@@ -10,12 +10,6 @@ import { withoutGuards } from './postgres.ts'
 import { signingKeys } from './secrets.ts'
 import { testRows } from './passages.ts'
 
-export interface InsertedVersion {
-  readonly knowledgeBaseId: string | undefined
-  readonly version: string
-  readonly profile: string
-}
-
 const FACETS = JSON.stringify({ languages: ['en'], jurisdictions: ['EU'], subjects: [], statuses: ['verified'] })
 const EMBEDDING = JSON.stringify(spaceOf(8))
 
@@ -31,10 +25,7 @@ export interface VersionRow {
 }
 
 /** Inserts a version in any state, with every row that it refers to. */
-export async function insertVersion(
-  owner: Database,
-  { slug, state, passages, artifact }: VersionRow,
-): Promise<InsertedVersion> {
+export async function insertVersion(owner: Database, { slug, state, passages, artifact }: VersionRow) {
   const [snapshot, source, build, profile] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
   const version = artifact?.versionId ?? randomUUID()
   const base = (await owner.query<{ id: string }>('select id from knowledge_bases where slug = $1', [slug])).rows[0]?.id
@@ -64,35 +55,27 @@ export async function insertVersion(
 /** Sign the artifacts of versions that no build made. */
 export const ARTIFACT_KEYS = signingKeys()
 
-/** A knowledge base whose pointer a test moves. */
-export interface HistoryBase {
-  readonly id: string
-  readonly slug: string
-  /** A version that was active before, without any review. @returns its id. */
-  createVersion(): Promise<string>
-  /** What a done activation leaves, without its checks. */
-  activate(version: string, kind?: ActivationRow['kind']): Promise<void>
-  /** The same in a transaction that the test began. */
-  activateIn(client: Queryable, version: string): Promise<void>
-  /** Adds a review, whatever the guards of reviews say. */
-  review(version: string, verdict: 'approved' | 'rejected'): Promise<void>
-}
+export type HistoryBase = Awaited<ReturnType<typeof createHistoryBase>>
 
-/** @param store where versions have files; absent: they have none. */
-export async function createHistoryBase(owner: Database, store?: string): Promise<HistoryBase> {
+/** A knowledge base whose pointer a test moves. @param store where versions have files; absent: they have none. */
+export async function createHistoryBase(owner: Database, store?: string) {
   const [id, slug] = [randomUUID(), `base-${randomUUID()}`]
   await insertKnowledgeBase(owner, id, slug, 'Rules')
   return {
     id,
     slug,
+    /** A version that was active before, without any review. @returns its id. */
     createVersion: async () => {
       const artifact = store === undefined ? {} : { artifact: await onePassage(store) }
       return (await insertVersion(owner, { slug, state: 'retired', passages: 1, ...artifact })).version
     },
-    activate: (version, kind = 'activate') =>
+    /** What a done activation leaves, without its checks. */
+    activate: (version: string, kind: ActivationRow['kind'] = 'activate') =>
       inTransaction(owner, async (client) => await move(client, id, version, kind)),
-    activateIn: (client, version) => move(client, id, version, 'activate'),
-    review: (version, verdict) =>
+    /** The same in a transaction that the test began. */
+    activateIn: (client: Queryable, version: string) => move(client, id, version, 'activate'),
+    /** Adds a review, whatever the guards of reviews say. */
+    review: (version: string, verdict: 'approved' | 'rejected') =>
       withoutGuards(
         owner,
         'insert into reviews (id, version_id, verdict, reviewer_id, reviewer, note, statement, signature) ' +

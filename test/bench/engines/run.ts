@@ -11,11 +11,9 @@ import { SELECTIVITIES } from '#test/bench/corpus.ts'
 import { exactAnswers, recallAt } from '#test/bench/exact.ts'
 import type { Exact, Task } from '#test/bench/exact.ts'
 import type { BenchFlags } from '#test/bench/flags.ts'
-import { NOTHING, byTurns, nearestRows } from '#test/bench/in-process.ts'
-import type { Latency } from '#test/bench/in-process.ts'
 import { askOnce, sumOf } from '#test/bench/load.ts'
 import { openVersion, ownMegabytes, writtenMegabytes } from '#test/bench/node.ts'
-import { engineOf, openGrpc, openRawSearch } from '#test/bench/paths.ts'
+import { engineOf, nearestRows, openGrpc, openRawSearch } from '#test/bench/paths.ts'
 import type { BenchCluster, RawSearch } from '#test/bench/paths.ts'
 import { builtArtifact, specOf } from '#test/bench/run.ts'
 import type { BuiltArtifact } from '#test/bench/run.ts'
@@ -25,6 +23,8 @@ import { atLeast } from '#test/bench/thresholds.ts'
 import type { Threshold } from '#test/bench/thresholds.ts'
 import type { Query } from '#test/bench/source.ts'
 import type { Section } from '#operator/command-line/sections.ts'
+import { NOTHING, byTurns } from './by-turns.ts'
+import type { Latency } from './by-turns.ts'
 import { indexedVersion } from './version.ts'
 
 const MEGABYTE = 1_048_576
@@ -34,8 +34,6 @@ const RECALL_MIN = 0.99
 const ATTEMPTS_MAX = 30
 /** Questions under each filter, so that every thread has answered. */
 const QUESTIONS = 100
-/** A filter that keeps so many percent of the passages at random, beside the filters of the throughput table. */
-const NARROWEST = 'random 0.1 %'
 const ENGINES = ['local', 'opensearch'] as const
 type Engine = (typeof ENGINES)[number]
 
@@ -61,7 +59,7 @@ export async function benchEngines(flags: BenchFlags, steps: Steps) {
   const remote = await steps.run(`index of ${corpus.passages} passages`, () => indexedVersion(built, cluster))
   const invented = await steps.run('questions', async () => inventTasks(corpus, flags.seed))
   // Without a filter, two filters by facets, and a random one.
-  const tasks = [...invented.cells, ...invented.narrow.filter(({ name }) => name === NARROWEST)]
+  const tasks = [...invented.cells, invented.narrowest]
   const shortened = tasks.map((task) => compared<Task>(task, invented))
   const exact = await steps.run('exact answers', () => exactAnswers(corpus, built.artifact, shortened))
   let repeated = 0
@@ -75,7 +73,7 @@ export async function benchEngines(flags: BenchFlags, steps: Steps) {
     const right = exact[task.name]
     if (right === undefined) throw new Error(`nothing exact of ${task.name}`)
     const found = await Promise.all(searches.map((raw) => nearestRows(raw, queries, filters, LIMIT)))
-    const turns = searches.map((raw) => ({ raw, mode: 'hybrid' as const, task }))
+    const turns = searches.map((raw) => ({ raw, task }))
     const latencies = await steps.run(task.name, () => byTurns(turns, flags.seconds * 1_000))
     for (const [engine, name] of ENGINES.entries())
       lines[name].push({

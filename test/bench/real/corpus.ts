@@ -1,11 +1,11 @@
-import { MetricKind, exactSearch } from 'usearch'
 import { rowOrder } from '#core/index/format/row-checks.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { openingOf } from '#jobs/version-build/artifact.ts'
 import type { Steps } from '#operator/demo/steps.ts'
-import { ACTS, benchRecord, facetSubjects } from '../corpus.ts'
+import { ACTS, benchRecord, withSample } from '../corpus.ts'
+import { SUBJECTS, drawn } from '../documents.ts'
 import { repeated } from '../source.ts'
 import type { BenchCorpus, BenchPassage, Query } from '../source.ts'
 import { streamAt } from '../stream.ts'
@@ -23,8 +23,7 @@ export interface RealSpec {
 
 type Vector = Float32Array<ArrayBuffer>
 
-/** Clusters by which filters keep or exclude a neighbourhood: nearest of so many passages. */
-const CLUSTERS = 200
+const SUBJECT_NAMES = Object.keys(SUBJECTS)
 
 const passageText = ({ title, text }: RealText): string => `passage: ${title}\n${text}`
 const questionText = (question: string): string => `query: ${question}`
@@ -54,17 +53,12 @@ export function realCorpus({ passages: most, dataDir, seed }: RealSpec): BenchCo
   const vectors = read(texts.map(passageText))
   const asked = oneVectorPerText()
   const questions = read(readRealQuestions().map(questionText))
-  const random = streamAt(seed, 'space', 2)
-  const anchors = Array.from({ length: CLUSTERS }, () => vectors[Math.floor(random() * vectors.length)] ?? [])
-  const topics = nearestOf(anchors, vectors)
-  const placed = placedIn(texts).map(({ key, ...place }, at) => ({
-    ...place,
-    position: { topic: topics[at] ?? 0, document: sha256(key).readUInt32LE() },
-  }))
-  const passages = placed.map(({ text, ordinal, count, position }, at) => {
+  const passages = placedIn(texts).map(({ text, key, ordinal, count }, at) => {
     const { corpus, language, jurisdiction, id, document, title } = text
-    const subjects = facetSubjects(position, at)
-    const documentId = derivedUuid('bench real document', corpus, document, subjects[0] ?? '')
+    // The sources have no subjects: a document has one, and a share of all passages the one of the sample.
+    const subject = SUBJECT_NAMES[drawn(SUBJECTS, streamAt(0, 'documents', sha256(key).readUInt32LE())())] ?? ''
+    const subjects = withSample(subject, streamAt(0, 'texts', at)())
+    const documentId = derivedUuid('bench real document', corpus, document, subject)
     const record = benchRecord(text.text, {
       document: { id: documentId, title: document, authority: `Authority (${jurisdiction})`, passages: count },
       ordinal,
@@ -78,7 +72,7 @@ export function realCorpus({ passages: most, dataDir, seed }: RealSpec): BenchCo
       references: [],
     })
     const vector = (): Vector => Float32Array.from(vectors[at] ?? [])
-    return { record, position, vector, language, jurisdiction, subjects }
+    return { record, vector, language, jurisdiction, subjects }
   })
   const rows = passages
     .toSorted((a, b) => rowOrder(a.record, b.record))
@@ -89,21 +83,18 @@ export function realCorpus({ passages: most, dataDir, seed }: RealSpec): BenchCo
       }
       return { ...passage, row, record: () => record, question }
     })
-  const nearest = nearestOf(vectors, questions)
-  const fieldQuestions = readRealQuestions().map((text, at) => ({
-    ...asked({ text, vector: Float32Array.from(questions[at] ?? []) }),
-    position: placed[nearest[at] ?? 0]?.position,
-  }))
+  const fieldQuestions = readRealQuestions().map((text, at) =>
+    asked({ text, vector: Float32Array.from(questions[at] ?? []) }),
+  )
   return {
-    parameters: ['real', '2', String(texts.length), String(seed)],
+    parameters: ['real', '3', String(texts.length), String(seed)],
     passages: rows.length,
     dimensions: REAL_DIMENSIONS,
     acts: ACTS,
     rows: () => rows,
     openings: read(openingsOf(texts).map(questionText)),
-    questions({ count, set, wanted = () => true }, sampled) {
-      const wantedOnes = fieldQuestions.filter(({ position }) => position !== undefined && wanted(position))
-      const kept = sampled.length === 0 ? [] : wantedOnes.slice(0, count)
+    questions({ count, set }, sampled) {
+      const kept = fieldQuestions.slice(0, count)
       return [...kept, ...repeated(sampled, count - kept.length, set)]
     },
   }
@@ -120,17 +111,6 @@ function oneVectorPerText(): (question: Query) => Query {
     first.set(question.text, known)
     return known
   }
-}
-
-/** For each of the asked vectors the number of the nearest. */
-function nearestOf(vectors: readonly ArrayLike<number>[], asked: readonly ArrayLike<number>[]): readonly number[] {
-  const joined = (list: readonly ArrayLike<number>[]): Float32Array => {
-    const values = new Float32Array(list.length * REAL_DIMENSIONS)
-    for (const [at, vector] of list.entries()) values.set(vector, at * REAL_DIMENSIONS)
-    return values
-  }
-  const { keys } = exactSearch(joined(vectors), joined(asked), REAL_DIMENSIONS, 1, MetricKind.IP, 0)
-  return Array.from(keys, Number)
 }
 
 /** Each text with a key of its document, its ordinal there, and the number of passages of the document. */

@@ -1,6 +1,5 @@
 import { MetricKind, exactSearch } from 'usearch'
 import { expect, test } from 'vitest'
-import { rowOrder } from '#core/index/format/row-checks.ts'
 import { inventedCorpus } from '../source.ts'
 import type { BenchPassage } from '../source.ts'
 
@@ -26,17 +25,6 @@ test('vectors of 8 to 4,096 dimensions are finite, of unit length and different'
     for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 4)
     expect(vectors[0]).not.toEqual(vectors[2])
   }
-})
-
-test('passages come in the order of rows, and documents and topics differ much in size', () => {
-  const passages = rowsOf(3_000, 8)
-  const records = passages.map((passage) => passage.record())
-  expect(records.toSorted(rowOrder)).toEqual(records)
-  const sizes = [...Map.groupBy(records, ({ document }) => document.id).values()].map(({ length }) => length)
-  expect(Math.max(...sizes)).toBeGreaterThan(50)
-  expect(sizes.filter((size) => size <= 5).length).toBeGreaterThan(5)
-  const topics = [...Map.groupBy(passages, ({ position }) => position.topic).values()]
-  expect(Math.max(...topics.map(({ length }) => length))).toBeGreaterThan(3_000 / topics.length)
 })
 
 test('a question has a cosine of about 0.77 with all passages, and its nearest is well apart', () => {

@@ -5,7 +5,8 @@ import type { AdmissionDeps } from '#core/limits/admission.ts'
 import { entitlementKeys } from '#core/limits/counter-keys.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { createCandidate } from '#test/support/limits.ts'
-import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
+import { createOrganization, openServers } from '#test/model/servers.ts'
+import { withRedis } from '#test/support/redis.ts'
 
 const { database } = await openTestPools()
 const servers = await openServers(database)

@@ -64,8 +64,8 @@ test('a replica that REDIS_URL names is never used, until it is the primary', as
 
 test('a server that falls silent is left; commands fail, or wait and are sent once it answers', async () => {
   const primary = stopping(await startOwnRedis())
-  const proxy = stopping(await startFaultProxy({ host: '127.0.0.1', port: primary.port }))
-  const [failing, waiting] = [open(proxy.through(primary.url)), open(proxy.through(primary.url), 'wait')]
+  const proxy = stopping(await startFaultProxy(primary.url))
+  const [failing, waiting] = [open(proxy.url), open(proxy.url, 'wait')]
   await Promise.all([used(failing), used(waiting)])
   proxy.set('stall')
   const late = waiting.redis.set('key', 'late')
@@ -157,8 +157,8 @@ test('a server that may not be asked for its role is refused, and no password is
 
 test('a fault is logged once, however often the connection is tried', async () => {
   const server = stopping(await startOwnRedis())
-  const proxy = stopping(await startFaultProxy({ host: '127.0.0.1', port: server.port }))
-  const connection = open(proxy.through(server.url))
+  const proxy = stopping(await startFaultProxy(server.url))
+  const connection = open(proxy.url)
   await used(connection)
   await server.kill()
   let attempts = 0

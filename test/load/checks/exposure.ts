@@ -13,21 +13,13 @@ const TIGHTENED_RATE_DIVISOR = 5
 const MINUTE_MS = 60_000
 
 /** New passages that were served so far. */
-interface Exposure {
-  add(passages: readonly ServedPassage[], day: number): void
-  /** The mark of the corpus that is reached; undefined: none. */
-  reached(day: number): 'hard' | 'soft' | undefined
-  /** Whether a document of these passages is at its mark. */
-  stops(passages: readonly ServedPassage[], day: number): boolean
-}
-
-function createExposure(limits: PlanLimits, corpusPassages: number): Exposure {
+function createExposure(limits: PlanLimits, corpusPassages: number) {
   const marks = marksUnder(limits.exposure, { environment: 'live', corpusPassages, exposureAllowance: 0 })
   const chunks = new Set<string>()
   const corpus = new Map<number, number>()
   const documents = new Map<string, Map<number, number>>()
   return {
-    add(passages, day) {
+    add(passages: readonly ServedPassage[], day: number) {
       for (const { chunk, document } of passages) {
         if (chunks.has(chunk)) continue
         chunks.add(chunk)
@@ -36,11 +28,13 @@ function createExposure(limits: PlanLimits, corpusPassages: number): Exposure {
         for (const counted of [corpus, days]) counted.set(day, (counted.get(day) ?? 0) + 1)
       }
     },
-    reached(day) {
+    /** The mark of the corpus that is reached; undefined: none. */
+    reached(day: number) {
       const level = exposureLevel(corpus, day, marks.windowDays, marks.corpus.daily)
       return level >= marks.corpus.hard ? 'hard' : level >= marks.corpus.soft ? 'soft' : undefined
     },
-    stops: (passages, day) =>
+    /** Whether a document of these passages is at its mark. */
+    stops: (passages: readonly ServedPassage[], day: number) =>
       passages.some(({ document, total }) => {
         const { hard, daily } = documentMark(marks, total, 0)
         return exposureLevel(documents.get(document) ?? new Map(), day, marks.windowDays, daily) >= hard

@@ -10,16 +10,10 @@ import { CUT_OFF_MS, firstChargedMs, perhapsLeased, perhapsUndone, recordsById }
 
 const MINUTE_MS = 60_000
 
-/** What may have stood in the way of a refused request; every number is at least the true one. */
-interface Room {
-  /** Admissions of the 60 s before any instant of the request. */
-  admitted(record: RequestRecord): number
-  leases(record: RequestRecord): number
-  /** Charged requests of the UTC day or month. */
-  charged(record: RequestRecord, period: Period): number
-}
+type Room = ReturnType<typeof roomOf>
 
-function roomOf(evidence: TenantEvidence): Room {
+/** What may have stood in the way of a refused request; every number is at least the true one. */
+function roomOf(evidence: TenantEvidence) {
   const byId = recordsById(evidence)
   const all = [...evidence.reservations.values()].map((reservation) => ({
     ...reservation,
@@ -34,16 +28,18 @@ function roomOf(evidence: TenantEvidence): Room {
   const beside = (record: RequestRecord): number =>
     undone.filter(({ startedMs, endedMs }) => startedMs <= record.endedMs && endedMs >= record.startedMs).length
   return {
-    admitted: (record) => {
+    /** Admissions of the 60 s before any instant of the request. */
+    admitted: (record: RequestRecord) => {
       const { fromMs, toMs } = span(record)
       const own = all.filter(({ admittedAtMs, firstMs }) => admittedAtMs > fromMs - MINUTE_MS && firstMs <= toMs)
       return beside(record) + own.length
     },
-    leases: (record) => {
+    leases: (record: RequestRecord) => {
       const { fromMs, toMs } = span(record)
       return mostAtOnce(occupancy, fromMs, toMs).most
     },
-    charged: (record, period) => {
+    /** Charged requests of the UTC day or month. */
+    charged: (record: RequestRecord, period: Period) => {
       const { fromMs, toMs } = span(record)
       const within = new Set([periodOf(period, fromMs), periodOf(period, toMs)])
       const counted = all.filter(({ id, state, admittedAtMs, firstMs }) => {
