@@ -2,8 +2,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
-import { PARTIES, STAGES } from './retrieve/request-context.ts'
-import type { RequestContext } from './retrieve/request-context.ts'
+import { PARTIES, STAGES, type RequestContext } from './retrieve/request-context.ts'
 import type { Finished } from './retrieve/pipeline.ts'
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]

@@ -1,10 +1,8 @@
 import { status } from '@grpc/grpc-js'
 import type { Log } from '#core/platform/log.ts'
-import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient, isGrpcError, type CallFacts, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
-import type { CallFacts, SearchNodeClient } from '#core/rpc/search-client.ts'
-import { clientCredentials } from '#core/rpc/transport.ts'
-import type { TransportSettings } from '#core/rpc/transport.ts'
+import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */

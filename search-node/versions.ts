@@ -1,8 +1,7 @@
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { LoadedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
-import { artifactRef } from '#core/index/format/reader.ts'
-import type { ArtifactRef } from '#core/index/format/reader.ts'
+import { artifactRef, type ArtifactRef } from '#core/index/format/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 

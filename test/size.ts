@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { optionsOf, runCommandLine } from './support/long-run.ts'
-import { renderText } from '#operator/command-line/sections.ts'
-import type { Section } from '#operator/command-line/sections.ts'
+import { renderText, type Section } from '#operator/command-line/sections.ts'
 
 const USAGE = `npm run size -- [--record]
 

@@ -1,5 +1,4 @@
-import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Pepper } from '#core/credentials/settings.ts'
 

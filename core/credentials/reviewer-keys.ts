@@ -1,5 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto'
 
 /** Keys with which reviewers sign: Ed25519 (RFC 8032), private as PKCS #8 PEM, public as SPKI. */
 

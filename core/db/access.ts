@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { createDigestSet } from '#core/credentials/digest-set.ts'
-import type { DigestSet } from '#core/credentials/digest-set.ts'
+import { createDigestSet, type DigestSet } from '#core/credentials/digest-set.ts'
 import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
-import { BUILD_STATES } from './builds.ts'
-import type { BuildFence } from './builds.ts'
+import { BUILD_STATES, type BuildFence } from './builds.ts'
 import type { Queryable } from './pool.ts'
 import { readRow, readRows } from './rows.ts'
 

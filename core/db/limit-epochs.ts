@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { inTransaction, withClient } from './pool.ts'
-import type { Database, Queryable } from './pool.ts'
+import { inTransaction, withClient, type Database, type Queryable } from './pool.ts'
 
 /** Which counters in Redis are valid: the epoch in their names, and the Redis process they were written to. */
 export interface LimitEpoch {

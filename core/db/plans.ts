@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { planLimitsSchema, type PlanLimits } from '#core/domain/quota-plan.ts'
 import type { Queryable } from './pool.ts'
 import { readRow, readRows, affectsRow } from './rows.ts'
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
-import { inTransaction } from './pool.ts'
-import type { Database, Queryable } from './pool.ts'
+import { inTransaction, type Database, type Queryable } from './pool.ts'
 import { readRows } from './rows.ts'
 
 /**

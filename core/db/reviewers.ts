@@ -3,8 +3,7 @@ import { foldKey } from '#core/identity/fold.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
 import { readRows, affectsRow } from './rows.ts'
-import { signatureSchema } from './review-policies.ts'
-import type { StatementSignature } from './review-policies.ts'
+import { signatureSchema, type StatementSignature } from './review-policies.ts'
 
 const reviewerRow = z.object({
   /** 1, 2, …: the order in which reviewers were added. */

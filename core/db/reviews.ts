@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { VERDICTS } from '#core/domain/review-statements.ts'
-import type { Verdict } from '#core/domain/review-statements.ts'
+import { VERDICTS, type Verdict } from '#core/domain/review-statements.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
 import { readRows } from './rows.ts'

@@ -1,5 +1,4 @@
-import { url } from '#core/platform/config.ts'
-import type { Variable } from '#core/platform/config.ts'
+import { url, type Variable } from '#core/platform/config.ts'
 
 export const DATABASE_URL = {
   schema: url('postgres:', 'postgresql:'),

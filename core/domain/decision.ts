@@ -1,8 +1,6 @@
-import { probability } from './calibration.ts'
-import type { Calibration } from './calibration.ts'
+import { probability, type Calibration } from './calibration.ts'
 import { NEAREST_LEVEL } from './default-calibration.ts'
-import { PREDICTORS, READER_PREDICTORS, predictorOf, readerPredictors } from './predictors.ts'
-import type { Predictor } from './predictors.ts'
+import { PREDICTORS, READER_PREDICTORS, predictorOf, readerPredictors, type Predictor } from './predictors.ts'
 import type { SearchResult } from './search.ts'
 
 export interface EvidenceDecision {

@@ -1,14 +1,11 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { EndpointFailure } from '#core/platform/json-endpoint.ts'
-import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, type JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, unitVector } from './embedder.ts'
 import type { EmbeddedTexts, Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
 import { PROBES, assertProbes } from './probes.ts'
-import { createSend, isRefusal } from './requests.ts'
-import type { EmbeddingsReply, RepliedVector } from './requests.ts'
-import { estimateTokens } from './sending.ts'
-import type { Clock, SendPolicy } from './sending.ts'
+import { createSend, isRefusal, type EmbeddingsReply, type RepliedVector } from './requests.ts'
+import { estimateTokens, type Clock, type SendPolicy } from './sending.ts'
 
 export interface OpenAiOptions {
   readonly endpoint: JsonEndpoint

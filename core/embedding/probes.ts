@@ -1,8 +1,7 @@
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
-import { EmbeddingError } from './embedder.ts'
-import type { Embedder } from './embedder.ts'
+import { EmbeddingError, type Embedder } from './embedder.ts'
 
 /** Texts whose vectors a version keeps: an endpoint may serve another model under the same name. */
 export const PROBES = [

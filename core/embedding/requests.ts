@@ -1,11 +1,9 @@
 import type { OpenAI } from 'openai'
 import { z } from 'zod'
 import { modelDigestSchema } from '#core/index/format/manifest.ts'
-import { EndpointFailure } from '#core/platform/json-endpoint.ts'
-import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, type JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
-import { estimateTokens, send } from './sending.ts'
-import type { Clock, SendPolicy } from './sending.ts'
+import { estimateTokens, send, type Clock, type SendPolicy } from './sending.ts'
 
 /** The body of one request. */
 export type EmbeddingsRequest = OpenAI.EmbeddingCreateParams & { readonly input: string[] }

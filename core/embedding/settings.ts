@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { prefixSchema } from '#core/index/format/manifest.ts'
-import { baseUrl, httpKey, optional, wholeNumber } from '#core/platform/config.ts'
-import type { Variable } from '#core/platform/config.ts'
+import { baseUrl, httpKey, optional, wholeNumber, type Variable } from '#core/platform/config.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 
 /** Control characters would reach logs and terminals. */

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { baseUrl, isLoopbackHost, optional, readableFile } from '#core/platform/config.ts'
-import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { baseUrl, isLoopbackHost, optional, readableFile, type ConfigOf, type Variable } from '#core/platform/config.ts'
 
 const urlList: z.ZodType<readonly string[], string | undefined> = z
   .string()

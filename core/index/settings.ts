@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { ed25519Key, url } from '#core/platform/config.ts'
-import type { Variable } from '#core/platform/config.ts'
+import { ed25519Key, url, type Variable } from '#core/platform/config.ts'
 import { INDEX_BOUNDS } from './bounds.ts'
 
 const publicKey = ed25519Key('spki', 44)

@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { exposureMarks } from '#core/domain/exposure.ts'
-import type { ServedPassage } from '#core/domain/exposure.ts'
+import { exposureMarks, type ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import {
   deadlinesKey,
@@ -20,8 +19,7 @@ import {
 import type { LimitScope } from './counter-keys.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { ConnectionHealth } from '#core/redis/connection-health.ts'
-import { createInstaller } from './install.ts'
-import type { Installer } from './install.ts'
+import { createInstaller, type Installer } from './install.ts'
 
 const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 const CLOCK = part('./clock.lua')

@@ -1,13 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
-import { readEpoch } from '#core/db/limit-epochs.ts'
-import type { LimitEpoch } from '#core/db/limit-epochs.ts'
+import { readEpoch, type LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
-import { rebuildCounters } from './rebuild.ts'
-import type { Fault, RebuildDeps } from './rebuild.ts'
+import { rebuildCounters, type Fault, type RebuildDeps } from './rebuild.ts'
 
 /** The epoch of each organization's counters, as one gateway knows it. */
 export interface LimitEpochs {

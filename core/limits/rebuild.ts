@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LimitFunction } from 'p-limit'
-import { withRebuildLock, moveEpoch, readEpoch } from '#core/db/limit-epochs.ts'
-import type { LimitEpoch } from '#core/db/limit-epochs.ts'
+import { withRebuildLock, moveEpoch, readEpoch, type LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
 import { countRequests, longestExposureWindowDays, readServed } from '#core/db/reservation-counts.ts'
 import { findOverdue } from '#core/db/reservations.ts'

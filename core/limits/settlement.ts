@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { inTransaction } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import { inTransaction, type Database } from '#core/db/pool.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { recordAbandoned, refundRefused, refundReservation } from '#core/db/reservations.ts'
 import type { Delivered, Outcome } from '#core/db/reservations.ts'

@@ -5,8 +5,7 @@ import { EndpointFailure, createJsonEndpoint, postJson } from '#core/platform/js
 import type { CallBounds, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { READING_BOUNDS } from './bounds.ts'
 import { PROMPT_SHA256, chatRequest, chatScoresIn, tokensIn } from './chat.ts'
-import { RERANK_FORMATS, rerankScoresIn } from './rerank.ts'
-import type { ReaderFormat } from './rerank.ts'
+import { RERANK_FORMATS, rerankScoresIn, type ReaderFormat } from './rerank.ts'
 import { readText } from './scored-list.ts'
 
 export interface ReaderSettings {

@@ -1,5 +1,4 @@
-import { READ_PASSAGES_MAX, decides, orders } from '#core/domain/retrieval-profile.ts'
-import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
+import { READ_PASSAGES_MAX, decides, orders, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 
 type Scoring = Pick<ReaderParameters, 'scores' | 'passages'>

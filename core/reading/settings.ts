@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { baseUrl, httpKey, optional, wholeNumber } from '#core/platform/config.ts'
-import type { Variable } from '#core/platform/config.ts'
+import { baseUrl, httpKey, optional, wholeNumber, type Variable } from '#core/platform/config.ts'
 import { READING_BOUNDS } from './bounds.ts'
 import { READER_FORMATS } from './rerank.ts'
 

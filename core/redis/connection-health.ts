@@ -1,6 +1,5 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { describeCause } from '#core/platform/log.ts'
-import type { Log } from '#core/platform/log.ts'
+import { describeCause, type Log } from '#core/platform/log.ts'
 import type { ServerFault } from './server-check.ts'
 
 /** What a connection knows about its server, and what was last wrong with it. */

@@ -1,11 +1,9 @@
 import { Socket, connect as connectPlain } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { AbstractConnector } from 'ioredis'
-import type { RedisOptions } from 'ioredis'
+import { AbstractConnector, type RedisOptions } from 'ioredis'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { setTimeoutAfterIo } from './timeout-after-io.ts'
-import { parseInfo, serverFaultOf } from './server-check.ts'
-import type { ServerFault } from './server-check.ts'
+import { parseInfo, serverFaultOf, type ServerFault } from './server-check.ts'
 import type { RedisAddress } from './url.ts'
 
 /** The open sockets of one target: those of a client and of its duplicates. */

@@ -1,10 +1,8 @@
-import { Redis } from 'ioredis'
-import type { RedisOptions } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { setTimeoutAfterIo } from './timeout-after-io.ts'
-import { createLinks } from './connector.ts'
-import type { Links } from './connector.ts'
+import { createLinks, type Links } from './connector.ts'
 import {
   CLUSTER_UNSUPPORTED,
   INFO_SECTIONS,
@@ -13,11 +11,9 @@ import {
   parseInfo,
   serverFaultOf,
 } from './server-check.ts'
-import { openPrimaryDiscovery } from './primary-discovery.ts'
-import type { PrimaryDiscovery } from './primary-discovery.ts'
+import { openPrimaryDiscovery, type PrimaryDiscovery } from './primary-discovery.ts'
 import { parseRedisUrl } from './url.ts'
-import { createConnectionHealth } from './connection-health.ts'
-import type { ConnectionHealth, ConnectionEvents } from './connection-health.ts'
+import { createConnectionHealth, type ConnectionHealth, type ConnectionEvents } from './connection-health.ts'
 
 /**
  * A connection to Redis that is usable only while its server is the primary and keeps every key. A server that is

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { loadPackageDefinition } from '@grpc/grpc-js'
-import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js'
+import { loadPackageDefinition, type ServiceClientConstructor, type ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import type { Filters, Ranking, Withdrawn } from '#core/domain/search.ts'
 

@@ -2,8 +2,7 @@ import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelCredentials, Client, ClientUnaryCall, ServiceError as GrpcError } from '@grpc/grpc-js'
 import type { NodeStatus, PreparedVersion, SearchQuery, SearchResult, VersionRef } from '#core/domain/search.ts'
 import { RPC_BOUNDS } from './bounds.ts'
-import { SearchNodeConstructor, searchNodeService } from './messages.ts'
-import type { ReleaseVersionReply, SearchRequest } from './messages.ts'
+import { SearchNodeConstructor, searchNodeService, type ReleaseVersionReply, type SearchRequest } from './messages.ts'
 
 /** Fields that a node logs of a call, under these names in its metadata. */
 export const CALL_FACTS = ['request_id', 'client_id', 'knowledge_base'] as const

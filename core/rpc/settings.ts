@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { addressList, optional, readableFile } from '#core/platform/config.ts'
-import type { Variable } from '#core/platform/config.ts'
+import { addressList, optional, readableFile, type Variable } from '#core/platform/config.ts'
 
 /** Variables of every process that takes part in the search tier; `SEARCH_NODES` is for its clients. */
 export const TRANSPORT_SETTINGS = {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ServerCredentials, credentials } from '@grpc/grpc-js'
-import type { ChannelCredentials } from '@grpc/grpc-js'
+import { ServerCredentials, credentials, type ChannelCredentials } from '@grpc/grpc-js'
 import { isLoopbackHost } from '#core/platform/config.ts'
 
 /** Transport to the search tier: mutual TLS with three files, or plaintext. */

@@ -1,5 +1,4 @@
-import { RETRIEVAL_SCOPE, keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
-import type { KeyEnvironment } from '#core/credentials/api-key.ts'
+import { RETRIEVAL_SCOPE, keyDigest, keyIsWellFormed, type KeyEnvironment } from '#core/credentials/api-key.ts'
 import type { Pepper } from '#core/credentials/settings.ts'
 import type { Access } from '#core/db/access.ts'
 import { ServiceError } from '#core/platform/errors.ts'

@@ -1,10 +1,8 @@
 import type { Access, Entitlement, ServingProfile } from '#core/db/access.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import { usable } from './authenticate.ts'
-import type { AccessDeps } from './authenticate.ts'
+import { usable, type AccessDeps } from './authenticate.ts'
 import type { RequestContext } from './request-context.ts'
-import type { RetrievalRequest } from './schema.ts'
-import { hasAtMostCharacters, invalid } from './schema.ts'
+import { hasAtMostCharacters, invalid, type RetrievalRequest } from './schema.ts'
 
 /** An entitlement that is active and has something to serve. */
 export type ActiveEntitlement = Entitlement & { readonly active_profile: ServingProfile }

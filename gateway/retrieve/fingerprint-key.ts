@@ -1,5 +1,4 @@
-import { createSecretKey } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'

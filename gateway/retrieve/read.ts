@@ -1,7 +1,6 @@
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import { ReaderError, createReader } from '#core/reading/reader.ts'
-import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
+import { ReaderError, createReader, type Reader, type ReaderSettings } from '#core/reading/reader.ts'
 import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Slot } from './concurrency-limit.ts'

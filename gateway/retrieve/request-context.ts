@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { createRequestId, publicRequestId, publicTraceId } from '#core/platform/ids.ts'
-import type { RequestId } from '#core/platform/ids.ts'
+import { createRequestId, publicRequestId, publicTraceId, type RequestId } from '#core/platform/ids.ts'
 
 /** The stages of a request, in order. */
 export const STAGES = [

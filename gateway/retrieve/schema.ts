@@ -3,8 +3,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import { ServiceError } from '#core/platform/errors.ts'
-import type { ErrorCode, ErrorDetail } from '#core/platform/errors.ts'
+import { ServiceError, type ErrorCode, type ErrorDetail } from '#core/platform/errors.ts'
 
 /** Whether the text has at most `charactersMax` Unicode code points, which is how the contract counts characters. */
 export function hasAtMostCharacters(charactersMax: number, text: string): boolean {

@@ -5,8 +5,7 @@ import { describeCause } from '#core/platform/log.ts'
 import { asProgram } from '#jobs/version-build/program.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { captureSource } from './pipeline.ts'
-import { SCHEDULED } from './run-child.ts'
-import type { CaptureRun } from './run-child.ts'
+import { SCHEDULED, type CaptureRun } from './run-child.ts'
 
 /** Captures a source in its own process, as its schedule asks: `child.ts <source id>`. */
 const [sourceId] = z.tuple([z.uuid()]).parse(process.argv.slice(2))

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto'
 import { lookup as lookupHost } from 'node:dns'
-import { request as requestHttp } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { isIP, BlockList } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import { isIP, BlockList, type LookupFunction } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { keepBlocks } from '#law/sources/capture.ts'
-import type { Kept } from '#law/sources/capture.ts'
+import { keepBlocks, type Kept } from '#law/sources/capture.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 
 interface FetchInput {

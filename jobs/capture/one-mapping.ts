@@ -3,11 +3,9 @@ import type { SourceRow } from '#core/db/sources.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
-import { parseMapping } from '#law/import/mapping/mapping.ts'
-import type { Mapping } from '#law/import/mapping/mapping.ts'
+import { parseMapping, type Mapping } from '#law/import/mapping/mapping.ts'
 import { NOTHING_STATED, readSourceYaml } from '#law/import/corpus/source-yaml.ts'
-import { assertWithin } from '#law/sources/roots.ts'
-import type { SourceRoots } from '#law/sources/roots.ts'
+import { assertWithin, type SourceRoots } from '#law/sources/roots.ts'
 
 type Mapped = Pick<SourceRow, 'name' | 'location' | 'mapping'>
 

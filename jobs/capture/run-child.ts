@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { CAPTURE_OUTCOMES } from '#core/db/sources.ts'
-import { runProgram } from '#jobs/version-build/run-program.ts'
-import type { ProgramOptions, Unended } from '#jobs/version-build/run-program.ts'
+import { runProgram, type ProgramOptions, type Unended } from '#jobs/version-build/run-program.ts'
 
 /** Who captures and builds on a schedule, in the audit trail and on the builds. */
 export const SCHEDULED = 'scheduled capture'

@@ -4,8 +4,7 @@ import pLimit from 'p-limit'
 import { Piscina } from 'piscina'
 import { ENCODER_BOUNDS } from './bounds.ts'
 import type { ModelFolder } from './model-folder.ts'
-import { scaleToUnitLength } from './session-worker.ts'
-import type { EncodeTask, Graph } from './session-worker.ts'
+import { scaleToUnitLength, type EncodeTask, type Graph } from './session-worker.ts'
 import type { TokenWindows, Tokenize } from './tokenizer.ts'
 
 /** Questions have a session of their own, so that none waits for a run of a batch. */

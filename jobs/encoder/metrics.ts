@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import { LANES } from './encoder.ts'
-import type { Encoded, Lane } from './encoder.ts'
+import { LANES, type Encoded, type Lane } from './encoder.ts'
 
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 240]
 

@@ -9,8 +9,7 @@ import { digestFile } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
 import { CATALOGUE, FETCHED_FILE } from '#jobs/encoder/models/catalogue.ts'
-import { createTokenize } from './tokenizer.ts'
-import type { Tokenize } from './tokenizer.ts'
+import { createTokenize, type Tokenize } from './tokenizer.ts'
 
 /** How the vectors of a text's tokens become one. */
 export type Pooling = 'mean' | 'first'

@@ -1,11 +1,9 @@
 import { decideOn } from '#core/domain/decision.ts'
 import { words } from '#core/index/analysis/words.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
-import { askModes, servedMode } from './ask.ts'
-import type { AskContext } from './ask.ts'
+import { askModes, servedMode, type AskContext } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import { fitDecision, scoredBy } from './figures.ts'
-import type { Decision, DecisionOptions } from './figures.ts'
+import { fitDecision, scoredBy, type Decision, type DecisionOptions } from './figures.ts'
 import type { Outcome } from './outcomes.ts'
 import type { QueryWithQrels } from './questions.ts'
 

@@ -1,5 +1,4 @@
-import { EmbeddingError } from '#core/embedding/embedder.ts'
-import type { Embedder } from '#core/embedding/embedder.ts'
+import { EmbeddingError, type Embedder } from '#core/embedding/embedder.ts'
 
 /**
  * Returns an embedder that embeds each text of a role once and remembers its vector, for questions that are asked in

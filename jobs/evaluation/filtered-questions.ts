@@ -4,10 +4,8 @@ import { evenlySpaced, sampleVectors } from '#core/index/vectors/blocks.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createPause } from '#core/platform/pause.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import { embedQuestions, findRows } from './ask.ts'
-import type { AskContext } from './ask.ts'
-import { measureFilteredRecall } from './filtered-recall.ts'
-import type { FilteredRecall } from './filtered-recall.ts'
+import { embedQuestions, findRows, type AskContext } from './ask.ts'
+import { measureFilteredRecall, type FilteredRecall } from './filtered-recall.ts'
 import { fewRowsAt } from './measured-filters.ts'
 
 export interface FilteredMeasurement {

@@ -1,13 +1,10 @@
-import { decides, orders } from '#core/domain/retrieval-profile.ts'
-import type { ProfileParameters, ReaderParameters } from '#core/domain/retrieval-profile.ts'
+import { decides, orders, type ProfileParameters, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import type { AskRecordsContext } from './ask.ts'
 import { embedOnce } from './embed-once.ts'
 import { foldsOf } from './calibration/folds.ts'
 import type { QueryWithQrels } from './questions.ts'
-import type { RankingFigures } from './metrics/ranking.ts'
-import { askRecords, servedMode } from './ask.ts'
-import { compareRankings } from './metrics/ranking.ts'
+import { askRecords, servedMode, type AskRecordsContext } from './ask.ts'
+import { compareRankings, type RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
 /** Under the first, words alone rank: vectors only order passages that words score alike, within about a hundredth. */

@@ -1,10 +1,8 @@
-import { predictorOf } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
+import { predictorOf, type Predictor } from '#core/domain/predictors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { segmenter } from '#law/import/parts/segmenter.ts'
-import { askModes, servedMode } from './ask.ts'
-import type { AskContext, QuestionInput } from './ask.ts'
+import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 
 /** Questions of words of fewer passages are like these passages. */

@@ -1,8 +1,7 @@
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { askOne, askRecords, embedQuestions, forModes, modesOf } from './ask.ts'
 import type { AskContext, AskRecordsContext, ByMode, RankingMode, RecordResult } from './ask.ts'
-import { rankingFigures } from './metrics/ranking.ts'
-import type { RankingFigures } from './metrics/ranking.ts'
+import { rankingFigures, type RankingFigures } from './metrics/ranking.ts'
 import type { QueryWithQrels } from './questions.ts'
 
 /** Number of passages in a timed request, as a caller requests. */

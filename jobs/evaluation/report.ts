@@ -1,13 +1,10 @@
-import { EVIDENCE_SIGNAL, orders } from '#core/domain/retrieval-profile.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import { servedOf } from './ask.ts'
-import type { ByMode } from './ask.ts'
-import { rankingsOf, observedValue } from './figures.ts'
-import type { Decision } from './figures.ts'
+import { EVIDENCE_SIGNAL, orders, type ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { servedOf, type ByMode } from './ask.ts'
+import { rankingsOf, observedValue, type Decision } from './figures.ts'
 import type { FilteredMeasurement } from './filtered-questions.ts'
-import { leastRecall, FILTERED_RECALL_MIN } from './filtered-recall.ts'
+import { leastRecall, FILTERED_RECALL_MIN, type FilteredRecall } from './filtered-recall.ts'
 import type { QueryWithQrels } from './questions.ts'
-import { decisionFigures } from './metrics/abstention.ts'
+import { decisionFigures, type DecisionFigures } from './metrics/abstention.ts'
 import type { Latency, Outcomes, Outcome } from './outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema, REPORT_MISSES_MAX } from './page/evaluation-report.ts'
 import type {
@@ -19,9 +16,7 @@ import type {
   Miss,
 } from './page/evaluation-report.ts'
 import { INSUFFICIENT_ANSWERED_MAX } from './calibration/fit.ts'
-import type { FilteredRecall } from './filtered-recall.ts'
 import { SELECTIVITIES } from './measured-filters.ts'
-import type { DecisionFigures } from './metrics/abstention.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 
 /** What was measured on a version. */

@@ -1,11 +1,9 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
-import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
-import type { JobPayload } from '#core/queues/ledger-queue.ts'
+import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX, type JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
-import { openPrimary } from '#core/redis/primary.ts'
-import type { PrimaryConnection } from '#core/redis/primary.ts'
+import { openPrimary, type PrimaryConnection } from '#core/redis/primary.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
 export const QUEUES = ['build', 'activate', 'trace', 'capture', LEDGER_QUEUE, 'maintenance'] as const

@@ -1,10 +1,8 @@
 import { status } from '@grpc/grpc-js'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
-import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient, isGrpcError, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { NodeStatus } from '#core/domain/search.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { clientCredentials } from '#core/rpc/transport.ts'
-import type { TransportSettings } from '#core/rpc/transport.ts'
+import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
 export function openSearchNodeClients(

@@ -1,10 +1,8 @@
 import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
 import type { ReviewPolicyRow, StatementSignature } from '#core/db/review-policies.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
-import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
-import type { ReviewPolicy } from '#core/domain/review-policy.ts'
-import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
-import type { PolicyStatement } from '#core/domain/review-statements.ts'
+import { DEFAULT_REVIEW_POLICY, type ReviewPolicy } from '#core/domain/review-policy.ts'
+import { parseStatement, policyStatementSchema, type PolicyStatement } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { ReviewRefused } from './review-refused.ts'
 

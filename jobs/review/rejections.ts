@@ -1,13 +1,11 @@
 import type { Queryable } from '#core/db/pool.ts'
-import { readClaimedRejections } from '#core/db/reviews.ts'
-import type { ClaimedReview } from '#core/db/reviews.ts'
+import { readClaimedRejections, type ClaimedReview } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
 import { readRegistry } from './approvals.ts'
 import type { Registry } from './reviewers.ts'
 import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
-import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
-import type { ReviewStatement } from '#core/domain/review-statements.ts'
+import { parseStatement, reviewStatementSchema, type ReviewStatement } from '#core/domain/review-statements.ts'
 
 /** Result of the signed rejections of a version. */
 interface Rejections {

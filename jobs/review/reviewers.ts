@@ -1,11 +1,9 @@
 import type { ReviewPolicyRow } from '#core/db/review-policies.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
-import { parseStatement, reviewerStatementSchema } from '#core/domain/review-statements.ts'
-import type { ReviewerStatement } from '#core/domain/review-statements.ts'
+import { parseStatement, reviewerStatementSchema, type ReviewerStatement } from '#core/domain/review-statements.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
-import { createPolicies, signersOf } from './policy.ts'
-import type { ActiveAt, PolicyInForce } from './policy.ts'
+import { createPolicies, signersOf, type ActiveAt, type PolicyInForce } from './policy.ts'
 import { ReviewRefused } from './review-refused.ts'
 
 /** Reviewers whose endorsements were verified up to the first reviewer. No two have one name. */

@@ -1,6 +1,5 @@
 import { TRACE_DIR } from '#core/index/settings.ts'
-import { LOG_LEVEL, listenAddress, readConfig } from '#core/platform/config.ts'
-import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { LOG_LEVEL, listenAddress, readConfig, type ConfigOf, type Variable } from '#core/platform/config.ts'
 
 const ADDRESS = '127.0.0.1:8090'
 

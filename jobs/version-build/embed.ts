@@ -1,20 +1,17 @@
 import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeCacheFile } from '#core/db/vector-cache/file.ts'
-import { embeddingCountsSchema } from '#core/domain/embedding-counts.ts'
-import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
+import { embeddingCountsSchema, type EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { spaceKey } from '#core/embedding/embedder.ts'
-import type { Embedder } from '#core/embedding/embedder.ts'
+import { spaceKey, type Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import type { BuildContext } from './context.ts'
 import { inGroups } from './row-files.ts'
 import { passagesFile } from './sort.ts'
-import { openTextVectors, sameModel } from './text-vectors.ts'
-import type { TextVectors } from './text-vectors.ts'
+import { openTextVectors, sameModel, type TextVectors } from './text-vectors.ts'
 
 /**
  * Vectors of one build in one space: files of `vectorFileRows` rows of float32, each renamed into place when complete.

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { EMBEDDINGS } from '#core/embedding/embedder.ts'
-import type { Embedding } from '#core/embedding/embedder.ts'
+import { EMBEDDINGS, type Embedding } from '#core/embedding/embedder.ts'
 import { endpointOptionsSchema } from '#core/embedding/settings.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'

@@ -1,11 +1,8 @@
 import { constants, setPriority } from 'node:os'
-import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import { openDatabase, type Database } from '#core/db/pool.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
-import { createLog } from '#core/platform/log.ts'
-import type { Log } from '#core/platform/log.ts'
-import { jobsConfig } from '#jobs/platform/config.ts'
-import type { JobsConfig } from '#jobs/platform/config.ts'
+import { createLog, type Log } from '#core/platform/log.ts'
+import { jobsConfig, type JobsConfig } from '#jobs/platform/config.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 
 export interface ProgramContext<M> {

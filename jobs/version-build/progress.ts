@@ -1,5 +1,4 @@
-import { recordProgress } from '#core/db/builds.ts'
-import type { BuildFence } from '#core/db/builds.ts'
+import { recordProgress, type BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Log } from '#core/platform/log.ts'

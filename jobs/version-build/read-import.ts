@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Hash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { ImportRow, SourceSnapshot } from '#core/db/imports.ts'
@@ -15,14 +14,12 @@ import { parseMapping } from '#law/import/mapping/mapping.ts'
 import { readSources } from '#law/import/pipeline.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
 import { createRevisionIds, recordsByRevision, stagedDocuments } from '#law/import/staging/rows.ts'
-import { openStaging } from '#law/import/staging/staging.ts'
-import type { Staging } from '#law/import/staging/staging.ts'
+import { openStaging, type Staging } from '#law/import/staging/staging.ts'
 import type { BuildContext } from './context.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
 import { replaceLines } from './row-files.ts'
-import { dropWithdrawn } from './withdrawn.ts'
-import type { Dropped } from './withdrawn.ts'
+import { dropWithdrawn, type Dropped } from './withdrawn.ts'
 
 /** What the stages that read and sort an import need of a build. */
 export interface ImportContext extends Pick<BuildContext, 'knowledgeBaseId' | 'store' | 'workFolder' | 'signal'> {

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { BuildFence } from '#core/db/builds.ts'
-import { runProgram } from './run-program.ts'
-import type { ProgramOptions, Unended } from './run-program.ts'
+import { runProgram, type ProgramOptions, type Unended } from './run-program.ts'
 import { BUILD_STAGES } from './progress.ts'
 
 const markSchema = z.strictObject({ stage: z.enum(BUILD_STAGES), done: z.number(), total: z.number() })

@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { BUILD_BOUNDS } from './bounds.ts'
 import { explainExit, oomKillCount } from './unexpected-exit.ts'

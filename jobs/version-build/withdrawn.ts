@@ -1,5 +1,4 @@
-import { withdrawalsInForce } from '#core/db/withdrawals.ts'
-import type { WithdrawalInForce } from '#core/db/withdrawals.ts'
+import { withdrawalsInForce, type WithdrawalInForce } from '#core/db/withdrawals.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Passage } from '#law/import/passage/passage.ts'

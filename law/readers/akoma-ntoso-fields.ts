@@ -1,7 +1,6 @@
 import { foldCode } from '#core/identity/fold.ts'
 import type { DocumentFields } from './document.ts'
-import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
-import type { ReadTree } from './format.ts'
+import { dated, dayIn, endIn, isWithin, languageTag, type ReadTree } from './format.ts'
 import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 

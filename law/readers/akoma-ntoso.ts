@@ -1,13 +1,10 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, at, descendants, elementsOf, stack, textOf, wordSet } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
-import { isWithin } from './format.ts'
-import type { CitedProvision, MarkupFormat } from './format.ts'
+import { attribute, at, descendants, elementsOf, stack, textOf, wordSet, type MarkupElement } from './tree.ts'
+import { isWithin, type CitedProvision, type MarkupFormat } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { fieldsOf } from './akoma-ntoso-fields.ts'
 import { wordsCitation } from './words-citation.ts'
-import { CONTENTS, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
-import type { Role } from './roles.ts'
+import { CONTENTS, marked, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
 /** Elements of the hierarchy that structure others (Akoma Ntoso 1.0, section 5.4). */

@@ -1,10 +1,7 @@
 import type { Citation, DocumentFields } from './document.ts'
-import { nearest } from './format.ts'
-import type { CitedProvision } from './format.ts'
-import { LOWERED, RAISED } from './roles.ts'
-import type { Role } from './roles.ts'
-import { attribute } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
+import { nearest, type CitedProvision } from './format.ts'
+import { LOWERED, RAISED, type Role } from './roles.ts'
+import { attribute, type MarkupElement } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
 
 /** Cites a provision of the Code of Federal Regulations: each of its parts is a document. */

@@ -1,10 +1,7 @@
-import { attribute, childNamed, firstNamed, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
+import { attribute, childNamed, firstNamed, textOf, type MarkupElement } from './tree.ts'
 import { cfrCitation, DIVISIONS, emphasis } from './cfr-citation.ts'
-import { dated, dayIn, dayInWords, isWithin } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
-import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
-import type { Role } from './roles.ts'
+import { dated, dayIn, dayInWords, isWithin, type MarkupFormat, type ReadTree } from './format.ts'
+import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
 const ROLES = rolesByName(

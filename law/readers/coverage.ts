@@ -1,7 +1,6 @@
 import { READER_BOUNDS } from './bounds.ts'
 import type { Omitted, Provision } from './document.ts'
-import { xpathOf } from './tree.ts'
-import type { MarkupText, MarkupTree } from './tree.ts'
+import { xpathOf, type MarkupText, type MarkupTree } from './tree.ts'
 
 /** How much of a body lies in exactly one passage or in one named omission; white space does not count. */
 export interface Coverage {

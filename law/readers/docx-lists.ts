@@ -1,5 +1,4 @@
-import { attribute, childNamed, childrenNamed } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
+import { attribute, childNamed, childrenNamed, type MarkupElement } from './tree.ts'
 import { letters, roman } from './written-number.ts'
 import { parseXml } from './xml.ts'
 

@@ -1,10 +1,7 @@
-import { attribute, at, childNamed, descendants, firstNamed, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
+import { attribute, at, childNamed, descendants, firstNamed, textOf, type MarkupElement } from './tree.ts'
 import { cfrCitation, DIVISIONS, emphasis, titleOf } from './cfr-citation.ts'
-import { dated, dayIn, dayInWords } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
-import { CONTENTS, lead, LOWERED, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
-import type { Role } from './roles.ts'
+import { dated, dayIn, dayInWords, type MarkupFormat, type ReadTree } from './format.ts'
+import { CONTENTS, lead, LOWERED, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
 /** By `TYPE`; a section and an appendix hold text. */

@@ -1,7 +1,6 @@
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
 import { shortTitle } from './celex.ts'
-import { dayInWords, numberIn } from './format.ts'
-import type { CitedProvision } from './format.ts'
+import { dayInWords, numberIn, type CitedProvision } from './format.ts'
 import { wordsCitation } from './words-citation.ts'
 
 /** Cites a provision of an act of the European Union, whose id is its CELEX number. */

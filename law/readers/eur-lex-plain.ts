@@ -1,16 +1,12 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { allNamed, attribute, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
-import { dated, dayIn, dayInWords } from './format.ts'
-import type { ReadTree } from './format.ts'
+import { allNamed, attribute, descendants, elementsOf, firstNamed, textOf, type MarkupElement } from './tree.ts'
+import { dated, dayIn, dayInWords, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { addressOf } from './celex.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, namesDivision } from './eur-lex-divisions.ts'
-import { consolidationIn, isAmendmentMark } from './eur-lex-fields.ts'
-import type { Consolidation } from './eur-lex-fields.ts'
+import { consolidationIn, isAmendmentMark, type Consolidation } from './eur-lex-fields.ts'
 import { pageFields, pageRole } from './html-page.ts'
-import { omitted } from './roles.ts'
-import type { Role } from './roles.ts'
+import { omitted, type Role } from './roles.ts'
 
 /**
  * Acts as EUR-Lex shows those published before 2004: every line of the act is a paragraph without a class, below an

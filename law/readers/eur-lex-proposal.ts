@@ -1,13 +1,10 @@
-import { allNamed, attribute, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
-import { dated, dayInNumbers } from './format.ts'
-import type { ReadTree } from './format.ts'
+import { allNamed, attribute, textOf, type MarkupElement } from './tree.ts'
+import { dated, dayInNumbers, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
 import { classesOf } from './eur-lex-fields.ts'
 import { pageFields, pageRole } from './html-page.ts'
-import { lead, marked } from './roles.ts'
-import type { Role } from './roles.ts'
+import { lead, marked, type Role } from './roles.ts'
 
 /** Of the line with the number of a document of the Commission: `COM(2021) 206 final`. */
 const REFERENCE = 'Rfrenceinstitutionnelle'

@@ -1,7 +1,5 @@
-import { attribute, descendants, elementsOf, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
-import { isWithin } from './format.ts'
-import type { MarkupFormat } from './format.ts'
+import { attribute, descendants, elementsOf, textOf, type MarkupElement } from './tree.ts'
+import { isWithin, type MarkupFormat } from './format.ts'
 import { euCitation } from './eu-citation.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
 import { classesOf, isAmendmentMark, pageOfActFields } from './eur-lex-fields.ts'
@@ -9,8 +7,7 @@ import { CONSOLIDATED_LINE, createPlainRoles, isPlainPage, plainFields } from '.
 import { isProposal, proposalFields, proposalRole } from './eur-lex-proposal.ts'
 import { parseHtml } from './html.ts'
 import { pageRole } from './html-page.ts'
-import { CONTENTS, lead, omitted } from './roles.ts'
-import type { Role, Roles } from './roles.ts'
+import { CONTENTS, lead, omitted, type Role, type Roles } from './roles.ts'
 
 /** Kinds of `eli-subdivision` by the start of their id (EUR-Lex HTML with ELI subdivisions). */
 const SUBDIVISIONS: readonly (readonly [RegExp, string, 'division' | 'passage'])[] = [

@@ -7,8 +7,7 @@ import type {
   ReaderFormat,
   ReaderWarning,
 } from './document.ts'
-import { UnreadableFile } from './tree.ts'
-import type { MarkupElement, MarkupTree } from './tree.ts'
+import { UnreadableFile, type MarkupElement, type MarkupTree } from './tree.ts'
 import type { Roles } from './roles.ts'
 
 /** The first tag of a file, or the kind of file that it is instead. */

@@ -1,7 +1,5 @@
-import { attribute, elementsOf, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
-import { marked, rolesByName } from './roles.ts'
-import type { Role } from './roles.ts'
+import { attribute, elementsOf, textOf, type MarkupElement } from './tree.ts'
+import { marked, rolesByName, type Role } from './roles.ts'
 
 const BRACKETS: ReadonlyMap<string, readonly [string, string]> = new Map([
   ['BRACKET', ['(', ')']],

@@ -1,13 +1,10 @@
-import { allNamed, attribute, childNamed, elementsOf, firstNamed, textOf, wordSet } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
+import { allNamed, attribute, childNamed, elementsOf, firstNamed, textOf, wordSet, type MarkupElement } from './tree.ts'
 import { addressOf, celexOf, instrumentIn, isCorrigendum } from './celex.ts'
-import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
+import { dated, dayIn, endIn, isWithin, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields, ReaderWarning } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
 import { formulaRole } from './formex-formula.ts'
-import { CONTENTS, lead, LOWERED, marked, METADATA, RAISED, rolesByName } from './roles.ts'
-import type { Role } from './roles.ts'
+import { CONTENTS, lead, LOWERED, marked, METADATA, RAISED, rolesByName, type Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
 const ROOTS = wordSet(

@@ -1,7 +1,6 @@
 import { slugOf } from '#law/readers/heading-anchors.ts'
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
-import { dated, dayInNumbers } from './format.ts'
-import type { CitedProvision } from './format.ts'
+import { dated, dayInNumbers, type CitedProvision } from './format.ts'
 import { wordsCitation } from './words-citation.ts'
 
 /**

@@ -1,11 +1,9 @@
 import type { DocumentFields } from './document.ts'
-import { dated, dayIn } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
+import { dated, dayIn, type MarkupFormat, type ReadTree } from './format.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
 import { CONTENTS, lead, LOWERED, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role, Roles } from './roles.ts'
-import { allNamed, attribute, at, childNamed, textOf, wordSet } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
+import { allNamed, attribute, at, childNamed, textOf, wordSet, type MarkupElement } from './tree.ts'
 import { parseXml } from './xml.ts'
 
 const BLOCKS = wordSet(

@@ -1,12 +1,9 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, childrenNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
-import { languageTag } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
+import { attribute, childrenNamed, descendants, elementsOf, firstNamed, textOf, type MarkupElement } from './tree.ts'
+import { languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
-import { lead, LOWERED, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
-import type { Role, Roles } from './roles.ts'
+import { lead, LOWERED, METADATA, omitted, RAISED, rolesByName, type Role, type Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 
 const ROLES = rolesByName(

@@ -1,10 +1,7 @@
-import { defaultTreeAdapter, parse } from 'parse5'
-import type { DefaultTreeAdapterMap } from 'parse5'
+import { defaultTreeAdapter, parse, type DefaultTreeAdapterMap } from 'parse5'
 import { declaredInHtml, declaredInXml, decode } from './decode.ts'
-import { UnreadableFile } from './tree.ts'
-import type { MarkupTree } from './tree.ts'
-import { TreeBuilder } from './tree-builder.ts'
-import type { OpenElement } from './tree-builder.ts'
+import { UnreadableFile, type MarkupTree } from './tree.ts'
+import { TreeBuilder, type OpenElement } from './tree-builder.ts'
 
 /**
  * Parses HTML as a browser does; no page is malformed. Text whose place the parser does not know, such as text that it

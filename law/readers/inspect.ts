@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
 import { READER_BOUNDS } from './bounds.ts'
 import { shareOf } from './coverage.ts'
-import { readBytes, readDocument } from './read.ts'
-import type { ReadDocument } from './read.ts'
+import { readBytes, readDocument, type ReadDocument } from './read.ts'
 import { UnreadableFile } from './tree.ts'
 
 /** Kinds that are the document itself or a frame of it, and no provision. */

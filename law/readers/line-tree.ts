@@ -1,9 +1,6 @@
-import { omitted } from './roles.ts'
-import type { Role } from './roles.ts'
-import { attribute } from './tree.ts'
-import type { MarkupElement, MarkupTree } from './tree.ts'
-import { TreeBuilder } from './tree-builder.ts'
-import type { NewText } from './tree-builder.ts'
+import { omitted, type Role } from './roles.ts'
+import { attribute, type MarkupElement, type MarkupTree } from './tree.ts'
+import { TreeBuilder, type NewText } from './tree-builder.ts'
 
 export type LineText = NewText
 

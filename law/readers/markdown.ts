@@ -2,13 +2,10 @@ import { READER_BOUNDS } from './bounds.ts'
 import { decode } from './decode.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
 import type { DocumentFields } from './document.ts'
-import { dated, dayIn, endIn, languageTag } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
+import { dated, dayIn, endIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import { markdownBlocks } from './html-block.ts'
-import { lineRole, lineTree } from './line-tree.ts'
-import type { LineText, Block } from './line-tree.ts'
-import type { MarkupTree } from './tree.ts'
-import { oneLine, UnreadableFile, wordSet } from './tree.ts'
+import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
+import { oneLine, UnreadableFile, wordSet, type MarkupTree } from './tree.ts'
 
 /** German federal law has what amended it before its provisions. */
 const HEAD_CHARACTERS = 4_000

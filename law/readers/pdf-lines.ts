@@ -1,6 +1,5 @@
 import type { LineText, Block } from './line-tree.ts'
-import { ENUMERATOR } from './pdf-columns.ts'
-import type { PdfLine } from './pdf-columns.ts'
+import { ENUMERATOR, type PdfLine } from './pdf-columns.ts'
 
 const NAMED =
   /^(?:Section|SECTION|Sec\.|Article|ARTICLE|Artikel|§+|Chapter|CHAPTER|Part|PART|Annex|ANNEX|Appendix|APPENDIX|Anlage|Schedule|SCHEDULE)\s*[\dIVXLA-Z]+\b/u

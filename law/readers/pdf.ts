@@ -1,14 +1,11 @@
 import { getDocumentProxy } from 'unpdf'
 import { READER_BOUNDS } from './bounds.ts'
-import { dated, dayIn, languageTag } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
+import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { lineRole, lineTree } from './line-tree.ts'
-import { rotatedLines, linesOfPage, turned } from './pdf-columns.ts'
-import type { PdfLine, PdfText } from './pdf-columns.ts'
+import { rotatedLines, linesOfPage, turned, type PdfLine, type PdfText } from './pdf-columns.ts'
 import { NAMED_RANK, blocksOf } from './pdf-lines.ts'
-import type { MarkupElement, MarkupTree } from './tree.ts'
-import { elementsOf, oneLine, textOf, UnreadableFile } from './tree.ts'
+import { elementsOf, oneLine, textOf, UnreadableFile, type MarkupElement, type MarkupTree } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
 
 /** PDF with a text layer. Its structure is guessed from sizes and numbers; a draft corrects it. */

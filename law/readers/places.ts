@@ -1,12 +1,10 @@
-import { contextOf } from '#core/index/passages/selector.ts'
-import type { SelectedRange, Selector } from '#core/index/passages/selector.ts'
+import { contextOf, type SelectedRange, type Selector } from '#core/index/passages/selector.ts'
 import { firstIndex } from '#core/platform/first-index.ts'
 import { codePointsOf } from '#law/readers/text.ts'
 import type { Provision } from './document.ts'
 import type { ReadDocument } from './read.ts'
 import type { Piece } from './text-writer.ts'
-import { xpathOf } from './tree.ts'
-import type { MarkupElement, MarkupText } from './tree.ts'
+import { xpathOf, type MarkupElement, type MarkupText } from './tree.ts'
 
 /** Gives the place of a part of a text, by its offsets in UTF-16 units. */
 export type PlaceOf = (start: number, end: number) => Selector

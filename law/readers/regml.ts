@@ -1,10 +1,7 @@
-import { attribute, at, childNamed, firstNamed, textOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
-import { dated, dayIn, nearest } from './format.ts'
-import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
+import { attribute, at, childNamed, firstNamed, textOf, type MarkupElement } from './tree.ts'
+import { dated, dayIn, nearest, type CitedProvision, type MarkupFormat, type ReadTree } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
-import { CONTENTS, METADATA, omitted, rolesByName } from './roles.ts'
-import type { Role } from './roles.ts'
+import { CONTENTS, METADATA, omitted, rolesByName, type Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
 const ROLES = rolesByName(

@@ -1,5 +1,4 @@
-import { attribute, elementsOf } from './tree.ts'
-import type { MarkupElement } from './tree.ts'
+import { attribute, elementsOf, type MarkupElement } from './tree.ts'
 
 const COLUMNS_MAX = 200
 const ROWS_MAX = 10_000

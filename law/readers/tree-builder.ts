@@ -1,6 +1,5 @@
 import { READER_BOUNDS } from './bounds.ts'
-import { UnreadableFile } from './tree.ts'
-import type { MarkupElement, MarkupText } from './tree.ts'
+import { UnreadableFile, type MarkupElement, type MarkupText } from './tree.ts'
 
 /** An element to which children may be added. */
 export interface OpenElement extends MarkupElement {

@@ -1,7 +1,6 @@
 import type { Selector } from '#core/index/passages/selector.ts'
 import { firstOffset } from './places.ts'
-import { elementsOf } from './tree.ts'
-import type { MarkupElement, MarkupTree } from './tree.ts'
+import { elementsOf, type MarkupElement, type MarkupTree } from './tree.ts'
 
 /** The texts of a parsed file, by places. */
 export interface TreeTexts {

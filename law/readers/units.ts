@@ -1,8 +1,7 @@
 import type { Provision } from './document.ts'
 import type { Role, RoleContext } from './roles.ts'
 import type { TextWriter } from './text-writer.ts'
-import { oneLine, stack } from './tree.ts'
-import type { MarkupElement, MarkupNode } from './tree.ts'
+import { oneLine, stack, type MarkupElement, type MarkupNode } from './tree.ts'
 
 export interface OpenUnit {
   /** Set where a heading opened it. */

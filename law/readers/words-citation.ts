@@ -1,7 +1,6 @@
 import { foldKey } from '#core/identity/fold.ts'
 import type { Citation, DocumentFields } from './document.ts'
-import { numberIn } from './format.ts'
-import type { CitedProvision } from './format.ts'
+import { numberIn, type CitedProvision } from './format.ts'
 
 /** Words by which a kind of provision is cited where its number alone does not say it. */
 const WORDS: ReadonlyMap<string, string> = new Map([

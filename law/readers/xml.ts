@@ -1,10 +1,7 @@
-import { SaxesParser } from 'saxes'
-import type { SaxesTagNS } from 'saxes'
+import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { declaredInXml, decode } from './decode.ts'
-import { UnreadableFile } from './tree.ts'
-import type { MarkupTree } from './tree.ts'
-import { TreeBuilder } from './tree-builder.ts'
-import type { OpenElement } from './tree-builder.ts'
+import { UnreadableFile, type MarkupTree } from './tree.ts'
+import { TreeBuilder, type OpenElement } from './tree-builder.ts'
 
 /**
  * Parses XML. A document type may be named, but neither fetched nor read: a file that declares entities is refused.

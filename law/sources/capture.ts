@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, realpath, rm, stat } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { mkdir, open, realpath, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, sep } from 'node:path'
 import { SOURCE_BOUNDS } from './bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'

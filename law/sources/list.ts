@@ -4,8 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_BOUNDS } from './bounds.ts'
-import { assertWithin, entriesWithin } from './roots.ts'
-import type { SourceRoots } from './roots.ts'
+import { assertWithin, entriesWithin, type SourceRoots } from './roots.ts'
 
 /** `law`: published law in any format that a reader recognises. */
 export const SOURCE_FORMATS = ['jsonl', 'markdown', 'law'] as const

@@ -1,7 +1,5 @@
-import { constants } from 'node:fs'
-import { open, readdir, readlink, realpath } from 'node:fs/promises'
-import type { Dirent } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
+import { constants, type Dirent } from 'node:fs'
+import { open, readdir, readlink, realpath, type FileHandle } from 'node:fs/promises'
 import { normalize, sep } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
 

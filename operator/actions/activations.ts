@@ -13,9 +13,8 @@ import type { Approved } from '#jobs/review/approvals.ts'
 import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { assertArtifactAsRecorded } from '#jobs/review/files.ts'
 import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
-import { OPERATOR_BOUNDS, enqueueCommitted, withAudit } from './operator.ts'
+import { OPERATOR_BOUNDS, enqueueCommitted, withAudit, type Enqueue, type Operator } from './operator.ts'
 import { knowledgeBaseNamed, versionNamed, versionRowNamed } from './names.ts'
-import type { Enqueue, Operator } from './operator.ts'
 
 export interface ActivationAsked {
   readonly id: string

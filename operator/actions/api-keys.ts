@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { RETRIEVAL_SCOPE, issueKey } from '#core/credentials/api-key.ts'
-import type { KeyEnvironment } from '#core/credentials/api-key.ts'
+import { RETRIEVAL_SCOPE, issueKey, type KeyEnvironment } from '#core/credentials/api-key.ts'
 import type { Pepper } from '#core/credentials/settings.ts'
 import { expireKey, insertKey, revokeKey } from '#core/db/api-keys.ts'
 import { clientHasEntitlement } from '#core/db/entitlements.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { clientNamed, keyNamed } from './names.ts'
-import { withAudit } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { withAudit, type Operator } from './operator.ts'
 
 export const KEY_DAYS_DEFAULT = 365
 export const KEY_DAYS_MAX = 730

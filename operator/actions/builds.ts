@@ -6,14 +6,12 @@ import { withdrawalsInForce } from '#core/db/withdrawals.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
-import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
+import { buildParametersSchema, type BuildParameters } from '#jobs/version-build/parameters.ts'
 import { undecidedInWords } from '#jobs/version-build/withdrawn.ts'
 import { captureLines, captureSearchQuestions } from '#jobs/version-build/search-questions/file.ts'
-import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
 import { buildNamed, importNamed, knowledgeBaseNamed } from './names.ts'
-import { enqueueCommitted, withAudit } from './operator.ts'
-import type { Enqueue, Operator } from './operator.ts'
+import { enqueueCommitted, withAudit, type Enqueue, type Operator } from './operator.ts'
 
 export interface StartBuild {
   /** Id of an import. */

@@ -13,8 +13,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { foldCode, foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { clientNamed, entitlementNamed, isUuid, knowledgeBaseNamed, planNamed, versionNamed } from './names.ts'
-import { withAudit } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { withAudit, type Operator } from './operator.ts'
 
 const PROFILES_MAX = 64
 

@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { exposureGrants, insertExposureRaise, insertExposureRelease } from '#core/db/exposure.ts'
 import type { ExposureGrant, ExposureScope, ExposureSubject } from '#core/db/exposure.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { readNewByDay } from '#core/db/reservation-counts.ts'
-import type { NewPassages } from '#core/db/reservation-counts.ts'
+import { readNewByDay, type NewPassages } from '#core/db/reservation-counts.ts'
 import { documentMark, exposureLevel, exposureMarks, exposureOpensOn } from '#core/domain/exposure.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { knowledgeBaseNamed, organizationNamed } from './names.ts'
-import { withAudit } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { withAudit, type Operator } from './operator.ts'
 
 type Exposure = ReturnType<typeof exposureUnder>
 

@@ -11,9 +11,8 @@ import {
 import type { FingerprintKeyRow, FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
-import { OPERATOR_BOUNDS, withAudit } from './operator.ts'
+import { OPERATOR_BOUNDS, withAudit, type Operator } from './operator.ts'
 import { idOf, organizationNamed } from './names.ts'
-import type { Operator } from './operator.ts'
 
 /** Creates an organization's key for the next epoch; it is then the current key. @returns the epoch. */
 export async function createFingerprintEpoch(

@@ -1,6 +1,5 @@
 import { appendAudit } from '#core/db/audit.ts'
-import { inTransaction } from '#core/db/pool.ts'
-import type { Database, Queryable } from '#core/db/pool.ts'
+import { inTransaction, type Database, type Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
 /** Bounds of the operator's command line. */

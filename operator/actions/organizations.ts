@@ -7,8 +7,7 @@ import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createFingerprintEpoch } from './fingerprints.ts'
 import { checkedName, clientNamed, knowledgeBaseNamed, organizationNamed } from './names.ts'
-import { withAudit } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { withAudit, type Operator } from './operator.ts'
 
 interface Named {
   readonly id: string

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { insertPlan } from '#core/db/plans.ts'
-import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { planLimitsSchema, type PlanLimits } from '#core/domain/quota-plan.ts'
 import { checkedName } from './names.ts'
-import { withAudit } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { withAudit, type Operator } from './operator.ts'
 
 /**
  * Stores a plan. A plan is immutable; a change needs another plan, to which entitlements are moved.

@@ -12,8 +12,7 @@ import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { readRegistry } from '#jobs/review/approvals.ts'
 import type { Registry } from '#jobs/review/reviewers.ts'
 import { checkedName } from './names.ts'
-import { withAudit } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { withAudit, type Operator } from './operator.ts'
 
 /** Writes a new private key, readable by its owner only. @returns the public key in PEM. */
 export async function writeReviewerKey(path: string): Promise<string> {

@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { readFile, realpath, stat } from 'node:fs/promises'
-import { insertSource, listSources, removeSource } from '#core/db/sources.ts'
-import type { SourceRow } from '#core/db/sources.ts'
+import { insertSource, listSources, removeSource, type SourceRow } from '#core/db/sources.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { CAPTURE_BOUNDS } from '#jobs/capture/bounds.ts'
 import { isAddress } from '#jobs/capture/pipeline.ts'
 import { oneMappingOf } from '#jobs/capture/one-mapping.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
-import { readMapping } from '#law/import/mapping/mapping.ts'
-import type { Mapping } from '#law/import/mapping/mapping.ts'
+import { readMapping, type Mapping } from '#law/import/mapping/mapping.ts'
 import { NOTHING_STATED, parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { PSEUDO_FILE, assertWithin } from '#law/sources/roots.ts'
 import { checkedName, knowledgeBaseNamed } from './names.ts'
-import { withAudit } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { withAudit, type Operator } from './operator.ts'
 
 interface AddSource {
   readonly name: string

@@ -2,8 +2,7 @@ import { Command } from 'commander'
 import { z } from 'zod'
 import { UsageError } from './failure.ts'
 import { flagOf } from './inputs.ts'
-import { createProgress } from './progress.ts'
-import type { Progress } from './progress.ts'
+import { createProgress, type Progress } from './progress.ts'
 
 /** Invocation of a command. `npm run` needs the dashes; `--silent` keeps npm's banner off standard output. */
 const INVOCATION = 'npm run operator --'

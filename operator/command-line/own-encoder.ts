@@ -5,8 +5,7 @@ import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { modelsFolder } from '#jobs/platform/config.ts'
 import type { EmbeddingFlags } from './embedding-flags.ts'
-import { startListening } from '../processes/listening-process.ts'
-import type { ListeningProcess } from '../processes/listening-process.ts'
+import { startListening, type ListeningProcess } from '../processes/listening-process.ts'
 import { ENCODER_MALLOC, ENCODER_OPTIONS } from '../processes/node-options.ts'
 
 /** Reading the vocabulary and opening the model takes seconds on an idle machine. */

@@ -1,6 +1,5 @@
 import { createLog } from '#core/platform/log.ts'
-import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
-import type { JobQueue, QueueName } from '#jobs/platform/queues.ts'
+import { openQueue, openQueueRedis, type JobQueue, type QueueName } from '#jobs/platform/queues.ts'
 
 /** The commands report failures in their own sentence, so the log is silent. */
 const quiet = createLog('operator', 'silent')

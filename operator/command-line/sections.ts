@@ -1,6 +1,5 @@
-import { renderDocument, tableOf } from '#jobs/platform/page/document.ts'
+import { renderDocument, tableOf, type TableRow } from '#jobs/platform/page/document.ts'
 import { html } from '#jobs/platform/page/markup.ts'
-import type { TableRow } from '#jobs/platform/page/document.ts'
 import { aligned } from './table.ts'
 
 /** A part of a report: a table, then lines. A terminal and a page show the same. */

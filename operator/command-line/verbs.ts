@@ -1,18 +1,14 @@
 import { z } from 'zod'
-import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import { openDatabase, type Database } from '#core/db/pool.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { ConfigOf, Variables } from '#core/platform/config.ts'
-import { createLog } from '#core/platform/log.ts'
-import type { Log } from '#core/platform/log.ts'
+import { createLog, type Log } from '#core/platform/log.ts'
 import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/platform/config.ts'
-import { OPERATOR_BOUNDS } from '../actions/operator.ts'
-import type { Operator } from '../actions/operator.ts'
+import { OPERATOR_BOUNDS, type Operator } from '../actions/operator.ts'
 import { parseInput } from './command.ts'
 import type { Group, Help, Input, OperatorCommand, Output, Shown, Verb } from './command.ts'
 import { text } from './inputs.ts'
-import { table } from './table.ts'
-import type { Column } from './table.ts'
+import { table, type Column } from './table.ts'
 
 type Named = readonly [name: string, summary: string]
 type None = Record<string, never>

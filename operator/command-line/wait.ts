@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readActivation } from '#core/db/activations.ts'
-import type { ActivationRow } from '#core/db/activations.ts'
+import { readActivation, type ActivationRow } from '#core/db/activations.ts'
 import { embeddingInWords } from '#core/domain/embedding-counts.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'

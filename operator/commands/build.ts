@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { listBuilds } from '#core/db/corpus-lists.ts'
-import type { BuildListRow } from '#core/db/corpus-lists.ts'
+import { listBuilds, type BuildListRow } from '#core/db/corpus-lists.ts'
 import { changesInWords } from '#core/domain/changes.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
@@ -18,8 +17,7 @@ import { commaList, isGiven, option, rows, text, waitSeconds, whole } from '#ope
 import { buildStatus, waitForBuild } from '#operator/command-line/wait.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { fields } from '#operator/command-line/table.ts'
-import { change, group, list, verb } from '#operator/command-line/verbs.ts'
-import type { Session } from '#operator/command-line/verbs.ts'
+import { change, group, list, verb, type Session } from '#operator/command-line/verbs.ts'
 import {
   ORDERED_PASSAGES_MAX,
   ORDERED_PASSAGES_MIN,

@@ -1,5 +1,4 @@
-import { listEntitlements } from '#core/db/entitlements.ts'
-import type { EntitlementRow } from '#core/db/entitlements.ts'
+import { listEntitlements, type EntitlementRow } from '#core/db/entitlements.ts'
 import {
   addEntitledProfile,
   auditDetail,

@@ -1,7 +1,6 @@
 import { basename, dirname } from 'node:path'
 import { z } from 'zod'
-import { filesBelow, inspectFile } from '#law/readers/inspect.ts'
-import type { Inspection } from '#law/readers/inspect.ts'
+import { filesBelow, inspectFile, type Inspection } from '#law/readers/inspect.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { table } from '#operator/command-line/table.ts'

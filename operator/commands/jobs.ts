@@ -1,15 +1,13 @@
 import { z } from 'zod'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
-import { QUEUES } from '#jobs/platform/queues.ts'
+import { QUEUES, type JobQueue, type QueueName } from '#jobs/platform/queues.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { text } from '#operator/command-line/inputs.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { change, group, verb } from '#operator/command-line/verbs.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { JobQueue, QueueName } from '#jobs/platform/queues.ts'
-import { withAudit } from '#operator/actions/operator.ts'
-import type { Operator } from '#operator/actions/operator.ts'
+import { withAudit, type Operator } from '#operator/actions/operator.ts'
 
 const { REDIS_URL } = OPERATOR_VARIABLES
 const queueName = z.enum(QUEUES, `must be one of ${QUEUES.join(', ')}`)

@@ -1,6 +1,5 @@
 import { failureOf } from '../command-line/failure.ts'
-import { OperatorCommand, addCommands } from '../command-line/command.ts'
-import type { Commands, Console } from '../command-line/command.ts'
+import { OperatorCommand, addCommands, type Commands, type Console } from '../command-line/command.ts'
 
 const WALK = `
 From an empty database to a client that may ask:

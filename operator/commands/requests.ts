@@ -1,4 +1,3 @@
-import type { RequestRow } from '#core/db/requests.ts'
 import { optional } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DAY_MS } from '#core/platform/time.ts'
@@ -9,7 +8,7 @@ import { fields } from '#operator/command-line/table.ts'
 import { group, list, verb } from '#operator/command-line/verbs.ts'
 import { idempotencyDigests } from '#core/credentials/fingerprint.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { listRequests, readRequest, requestOfKey, requestOfTrace } from '#core/db/requests.ts'
+import { listRequests, readRequest, requestOfKey, requestOfTrace, type RequestRow } from '#core/db/requests.ts'
 import { publicRequestId, publicTraceId } from '#core/platform/ids.ts'
 import { clientNamed, isUuid } from '#operator/actions/names.ts'
 

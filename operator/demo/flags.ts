@@ -1,8 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { ENGINES } from '#core/index/engine/description.ts'
-import type { Engine } from '#core/index/engine/description.ts'
-import { embeddingOptions } from '#operator/command-line/embedding-flags.ts'
-import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+import { ENGINES, type Engine } from '#core/index/engine/description.ts'
+import { embeddingOptions, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 
 interface OwnFlags {
   readonly once: boolean

@@ -1,10 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { embeddingOptions, vectorCacheOptions } from '#operator/command-line/embedding-flags.ts'
-import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
-import { HALVES } from './field-questions/questions.ts'
-import type { Half, QuestionFiles } from './field-questions/questions.ts'
-import { readerOptions } from './reader.ts'
-import type { ReaderFlags } from './reader.ts'
+import { embeddingOptions, vectorCacheOptions, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+import { HALVES, type Half, type QuestionFiles } from './field-questions/questions.ts'
+import { readerOptions, type ReaderFlags } from './reader.ts'
 
 interface SharedFlags extends EmbeddingFlags, ReaderFlags {
   readonly json?: string | undefined

@@ -13,8 +13,7 @@ import { evaluateDataSet } from './evaluation.ts'
 import { evaluateFieldQuestions } from './field-questions/evaluation.ts'
 import { countsOf, sectionsOf } from './field-questions/figures.ts'
 import { detailLines } from './field-questions/judge.ts'
-import { evaluateFlags, usageExitCode } from './flags.ts'
-import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
+import { evaluateFlags, usageExitCode, type DataSetFlags, type FieldQuestionFlags } from './flags.ts'
 import type { EvaluationOutput } from './tools.ts'
 
 /** Exit code of a shell for SIGINT. */

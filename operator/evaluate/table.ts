@@ -1,6 +1,5 @@
 import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
-import { RANKING_MODES } from '#jobs/evaluation/page/evaluation-report.ts'
-import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import { RANKING_MODES, type EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { metricName, refusedInWords } from '#jobs/evaluation/page/verdict.ts'
 import type { Section } from '#operator/command-line/sections.ts'
 

@@ -5,8 +5,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { Qrels } from '#jobs/evaluation/metrics/ranking.ts'
 import { parseRecordJson, scalarsOf } from '#law/import/record/record-json.ts'
-import { lineFault, textLines } from './text-lines.ts'
-import type { TaskFiles, TextLine } from './text-lines.ts'
+import { lineFault, textLines, type TaskFiles, type TextLine } from './text-lines.ts'
 import { foldKey } from '#core/identity/fold.ts'
 
 /** One question of a data set, with everything it is judged by. */

@@ -1,8 +1,7 @@
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#operator/command-line/embedding-flags.ts'
 import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
-import { openFlaggedReader } from './reader.ts'
-import type { FlaggedReader } from './reader.ts'
+import { openFlaggedReader, type FlaggedReader } from './reader.ts'
 import type { VersionInput } from './temporary-version.ts'
 
 export interface EvaluationOutput {

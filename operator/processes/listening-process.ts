@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'

@@ -1,10 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
-import { NO_ENGINE, engineEnvironment } from '#core/engine/settings.ts'
-import type { EngineSettings } from '#core/engine/settings.ts'
+import { NO_ENGINE, engineEnvironment, type EngineSettings } from '#core/engine/settings.ts'
 import { startListening } from '#operator/processes/listening-process.ts'
 import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 

@@ -1,5 +1,4 @@
-import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
-import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
+import { meanCosineOf, type CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { VectorScores } from './interfaces.ts'
 
 /** Candidates of both rankings in parallel columns; every candidate has the score of each ranking that ran. */

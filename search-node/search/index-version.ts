@@ -1,16 +1,12 @@
-import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
+import { analyzeQuestion, primaryLanguage, type AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { ngramQuestion } from '#core/index/ngrams/coverage.ts'
-import { isInForce } from '#core/index/facets/reader.ts'
+import { isInForce, type FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import { createActAliases } from '#law/citations/parser.ts'
-import type { ActAliases } from '#law/citations/parser.ts'
-import { createScopeFilter, union } from './candidates/filter-bitset.ts'
-import type { ScopeFilter } from './candidates/filter-bitset.ts'
-import { createEngineSource } from './candidates/engine/source.ts'
-import type { EngineSourceDependencies } from './candidates/engine/source.ts'
+import { createActAliases, type ActAliases } from '#law/citations/parser.ts'
+import { createScopeFilter, union, type ScopeFilter } from './candidates/filter-bitset.ts'
+import { createEngineSource, type EngineSourceDependencies } from './candidates/engine/source.ts'
 import { createIndexSource } from './candidates/index-source.ts'
 import type {
   SearchScope,
@@ -25,7 +21,6 @@ import { prepareLexical } from './candidates/words/query.ts'
 import { createPassageNgrams } from './ngram-rescoring.ts'
 import { questionOf } from './question.ts'
 import { createVectorScores } from './fuse.ts'
-import type { FacetsReader } from '#core/index/facets/reader.ts'
 
 /** State that all searches of an index share. */
 export interface SearchShared {

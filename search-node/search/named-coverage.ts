@@ -1,9 +1,7 @@
 import { isFunctionWord } from '#core/index/analysis/analyzer.ts'
-import { isRequestWord, measureOf, statesMeasure } from '#core/index/analysis/request-words.ts'
-import type { Measure } from '#core/index/analysis/request-words.ts'
+import { isRequestWord, measureOf, statesMeasure, type Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { resemblancesIn } from './predictor-words.ts'
-import type { PassageText, RowWords } from './predictor-words.ts'
+import { resemblancesIn, type PassageText, type RowWords } from './predictor-words.ts'
 import { indexIn } from '#core/index/hash-table.ts'
 import type { Question, QuestionWord } from './interfaces.ts'
 

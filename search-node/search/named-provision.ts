@@ -1,7 +1,6 @@
 import { namedOrder } from './boost.ts'
 import type { NamedRows, Question, VersionStatistics } from './interfaces.ts'
-import { heldWeight, namedCoverage, namesTopic } from './named-coverage.ts'
-import type { NamedCoverage } from './named-coverage.ts'
+import { heldWeight, namedCoverage, namesTopic, type NamedCoverage } from './named-coverage.ts'
 
 /** Passages of named provisions that are compared with the question: those that a reply shows first. */
 const NAMED_PASSAGES_MAX = 5

@@ -1,7 +1,6 @@
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { aboveBackground, coverageOf, heldNgrams } from '#core/index/ngrams/coverage.ts'
-import type { Coverage } from '#core/index/ngrams/coverage.ts'
+import { aboveBackground, coverageOf, heldNgrams, type Coverage } from '#core/index/ngrams/coverage.ts'
 import { createTopK, largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
@@ -18,15 +17,11 @@ import type {
   VersionStatistics,
 } from './interfaces.ts'
 import { fuse } from './fuse.ts'
-import { createNamedProvisions } from './named-provision.ts'
-import type { RoundCandidates, NamedFigures } from './named-provision.ts'
-import { predictorsOf } from './predictors.ts'
-import type { RankedRows } from './predictors.ts'
+import { createNamedProvisions, type RoundCandidates, type NamedFigures } from './named-provision.ts'
+import { predictorsOf, type RankedRows } from './predictors.ts'
 import type { Round } from './candidate-round.ts'
-import { byScore, selectRows } from './select.ts'
-import type { Scored } from './select.ts'
-import { searchInRounds } from './search-rounds.ts'
-import type { ScoredRows } from './search-rounds.ts'
+import { byScore, selectRows, type Scored } from './select.ts'
+import { searchInRounds, type ScoredRows } from './search-rounds.ts'
 
 /**
  * One search, on a scoring thread: scope → references → candidates by words and by vector → rescore → fuse → boost

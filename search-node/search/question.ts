@@ -1,7 +1,6 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
-import { hashTableOf, indexIn } from '#core/index/hash-table.ts'
-import type { HashTable } from '#core/index/hash-table.ts'
+import { hashTableOf, indexIn, type HashTable } from '#core/index/hash-table.ts'
 import { inverseFrequency } from '#core/index/lexical/idf.ts'
 import type { Question, QuestionPair, QuestionWord, TokenStatistics } from './interfaces.ts'
 

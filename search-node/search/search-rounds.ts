@@ -1,8 +1,6 @@
-import type { CallDeadline } from '#search-node/call-deadline.ts'
-import { assertNotExpired } from '#search-node/call-deadline.ts'
+import { assertNotExpired, type CallDeadline } from '#search-node/call-deadline.ts'
 import type { SearchableVersion, Query, RowColumns, RowSet } from './interfaces.ts'
-import { isExhausted, runRound, finalRows } from './candidate-round.ts'
-import type { Round } from './candidate-round.ts'
+import { isExhausted, runRound, finalRows, type Round } from './candidate-round.ts'
 import type { Scored } from './select.ts'
 
 /** A reply may need more candidates than passages, because revisions collapse or documents are capped. */

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
-import { createContext, runInContext } from 'node:vm'
-import type { Context } from 'node:vm'
+import { createContext, runInContext, type Context } from 'node:vm'
 
 /**
  * An object behind native code is destroyed in the turn after its collection; what it held is collected in the next

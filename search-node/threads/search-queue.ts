@@ -1,5 +1,4 @@
-import { queueOptionsSymbol } from 'piscina'
-import type { TaskQueue } from 'piscina'
+import { queueOptionsSymbol, type TaskQueue } from 'piscina'
 
 type Task = Parameters<TaskQueue['push']>[0]
 

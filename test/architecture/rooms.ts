@@ -1,5 +1,4 @@
-import { importsOf } from './source-file.ts'
-import type { Rule, SourceFile } from './source-file.ts'
+import { importsOf, type Rule, type SourceFile } from './source-file.ts'
 
 /** What every room of the index may import. */
 const INDEX_BASE = ['core/platform', 'core/index/artifact-error.ts', 'core/index/storage'] as const

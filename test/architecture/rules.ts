@@ -1,6 +1,5 @@
 import { ROOM_RULES } from './rooms.ts'
-import { importsOf } from './source-file.ts'
-import type { Rule, SourceFile } from './source-file.ts'
+import { importsOf, type Rule, type SourceFile } from './source-file.ts'
 
 /** Areas that an area may import from, besides itself. Tests may import everything. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {

@@ -8,8 +8,7 @@ import { freePort } from '#operator/demo/local/supervised-process.ts'
 import type { BenchArtifact } from './artifact.ts'
 import type { Selectivity } from './corpus.ts'
 import { writeQuestions } from './installation.ts'
-import { openPosts, questionOf, resultsIn } from './paths.ts'
-import type { MeasuredPath } from './paths.ts'
+import { openPosts, questionOf, resultsIn, type MeasuredPath } from './paths.ts'
 import type { Query } from './source.ts'
 
 /** The compared package. It is not a dependency of the project; only this measurement installs it. */

@@ -1,13 +1,10 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { ACTS, benchRecord, withSample } from './corpus.ts'
-import type { PassageTraits } from './corpus.ts'
-import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, positionsOf } from './documents.ts'
-import type { DocumentTraits } from './documents.ts'
+import { ACTS, benchRecord, withSample, type PassageTraits } from './corpus.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, positionsOf, type DocumentTraits } from './documents.ts'
 import { streamAt } from './stream.ts'
 import { inventedQuestion, inventedText } from './text.ts'
-import { openSpace } from './vectors/space.ts'
-import type { CorpusPosition } from './vectors/space.ts'
+import { openSpace, type CorpusPosition } from './vectors/space.ts'
 
 /** A question and its vector, which the provider returns for its text. */
 export interface Query {

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { realCorpus } from './real/corpus.ts'
-import { inventedCorpus } from './source.ts'
-import type { BenchCorpus } from './source.ts'
+import { inventedCorpus, type BenchCorpus } from './source.ts'
 
 /** A corpus in a few words, from which each process makes it anew. */
 export const corpusSpecSchema = z.discriminatedUnion('kind', [

@@ -1,7 +1,6 @@
 import { SAMPLE, SELECTIVITIES, onSubject } from './corpus.ts'
 import type { Task } from './exact.ts'
-import { askedOf } from './source.ts'
-import type { BenchCorpus } from './source.ts'
+import { askedOf, type BenchCorpus } from './source.ts'
 
 const QUESTIONS = 1_000
 /** Questions that are compared with the exact answer under each filter; fewer where speed is not measured. */

@@ -1,9 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
-import type { Caller } from '#test/support/caller.ts'
-import { readRaw, sendRaw } from '#test/support/http.ts'
-import type { Answer } from '#test/support/http.ts'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
+import { readRaw, sendRaw, type Answer } from '#test/support/http.ts'
 import { baseUrl, createCaller } from './service.ts'
 
 const BODY_BYTES_MAX = 16_384

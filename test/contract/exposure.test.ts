@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { raiseExposure, releaseExposure } from '#operator/actions/exposure.ts'
-import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
-import type { Caller } from '#test/support/caller.ts'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { age, loseCounters } from './counters.ts'
 import { showingProfile } from './profiles.ts'

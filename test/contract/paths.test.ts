@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
-import type { Caller } from '#test/support/caller.ts'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
 import { readRaw, sendRaw } from '#test/support/http.ts'
 import { baseUrl, createCaller, internalUrl } from './service.ts'
 

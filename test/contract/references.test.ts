@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Abstention } from '#gateway/retrieve/schema.ts'
-import { ANSWERED_QUERY } from '#test/support/caller.ts'
-import type { Caller } from '#test/support/caller.ts'
+import { ANSWERED_QUERY, type Caller } from '#test/support/caller.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller } from './service.ts'
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
-import type { Caller } from '#test/support/caller.ts'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { createCaller } from './service.ts'
 

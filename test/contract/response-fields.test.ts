@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ABSTAINED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
-import type { Caller } from '#test/support/caller.ts'
+import { ABSTAINED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'

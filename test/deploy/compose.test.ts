@@ -10,8 +10,7 @@ import { knownModel } from '#core/embedding/known-models.ts'
 import { migrate } from '#core/db/schema.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { testSecrets } from '#test/support/secrets.ts'
-import { composeFaults, parseCompose, substitute } from './compose-rules.ts'
-import type { Compose } from './compose-rules.ts'
+import { composeFaults, parseCompose, substitute, type Compose } from './compose-rules.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')

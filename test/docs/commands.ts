@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { createProgram } from '#operator/commands/program.ts'
-import { linksOf, pageAt } from './pages.ts'
-import type { Page } from './pages.ts'
+import { linksOf, pageAt, type Page } from './pages.ts'
 
 export interface Block {
   readonly page: string

@@ -2,8 +2,7 @@ import { existsSync, globSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { STAGES } from '#gateway/retrieve/request-context.ts'
-import { OUTSIDE, PAGES, ROOT, fragmentsOf, linksOf, pageAt } from './pages.ts'
-import type { Page } from './pages.ts'
+import { OUTSIDE, PAGES, ROOT, fragmentsOf, linksOf, pageAt, type Page } from './pages.ts'
 
 const COLUMNS_MAX = 120
 const FRONT_LINES_MAX = 250

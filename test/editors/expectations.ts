@@ -1,6 +1,5 @@
 import type { Expectation } from './alterations/alteration.ts'
-import { loose, unmatched, violation } from './oracle.ts'
-import type { Pair, Violation } from './oracle.ts'
+import { loose, unmatched, violation, type Pair, type Violation } from './oracle.ts'
 import { isReported, squeezed } from './lost-words.ts'
 import type { HeldPassage } from './surface.ts'
 

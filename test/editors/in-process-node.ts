@@ -1,5 +1,4 @@
-import { artifactRef, openIndex } from '#core/index/format/reader.ts'
-import type { IndexReader } from '#core/index/format/reader.ts'
+import { artifactRef, openIndex, type IndexReader } from '#core/index/format/reader.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'

@@ -1,12 +1,9 @@
 import { activateAll } from './actives.ts'
-import { caseSeed, rowOf, runCase } from './cases.ts'
-import type { ActiveLaw, CaseResult } from './cases.ts'
+import { caseSeed, rowOf, runCase, type ActiveLaw, type CaseResult } from './cases.ts'
 import { runCommandLine, withOwnDatabase } from '#test/support/long-run.ts'
-import { USAGE, lawFlags } from './flags.ts'
-import type { LawFlags } from './flags.ts'
+import { USAGE, lawFlags, type LawFlags } from './flags.ts'
 import { runInnocent } from './innocent.ts'
-import { openLaboratory } from './laboratory.ts'
-import type { Laboratory } from './laboratory.ts'
+import { openLaboratory, type Laboratory } from './laboratory.ts'
 import { ownCorpora, realCorpora } from './sources.ts'
 
 const PROGRESS_EVERY = 100

@@ -1,5 +1,4 @@
-import { CHANGE_KINDS } from '#core/domain/changes.ts'
-import type { ChangeKind } from '#core/domain/changes.ts'
+import { CHANGE_KINDS, type ChangeKind } from '#core/domain/changes.ts'
 import { kindsToAccept } from '#jobs/review/transition.ts'
 import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'

@@ -2,8 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseMarkdown, writeMarkdown } from './alterations/markdown-file.ts'
-import { parseQuestions } from '#jobs/evaluation/questions.ts'
-import type { Question } from '#jobs/evaluation/questions.ts'
+import { parseQuestions, type Question } from '#jobs/evaluation/questions.ts'
 
 /** What an editor hands in: files, how they are read, and questions. */
 export interface Sources {

@@ -15,8 +15,7 @@ import {
 } from '#test/support/redis.ts'
 import type { TestSentinel } from '#test/support/redis.ts'
 import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
-import { startTestService } from '#test/support/service.ts'
-import type { TestService } from '#test/support/service.ts'
+import { startTestService, type TestService } from '#test/support/service.ts'
 import { until } from '#test/support/until.ts'
 
 const DAY_ALLOWANCE = 6

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { remaining, settledLedgerRows } from '#test/support/ledger.ts'
-import { startTestService } from '#test/support/service.ts'
-import type { TestService } from '#test/support/service.ts'
+import { startTestService, type TestService } from '#test/support/service.ts'
 
 const REQUESTS = GATEWAY_BOUNDS.requestsActiveFirst * 3
 

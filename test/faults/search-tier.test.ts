@@ -1,13 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
-import { startSearchNode } from '#operator/demo/local/stack.ts'
-import type { LocalSearchNode } from '#operator/demo/local/stack.ts'
+import { startSearchNode, type LocalSearchNode } from '#operator/demo/local/stack.ts'
 import { remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { loadedOn, withSearchNode } from '#test/support/search-node.ts'
 import { until } from '#test/support/until.ts'
-import { startTestService } from '#test/support/service.ts'
-import type { TestService } from '#test/support/service.ts'
+import { startTestService, type TestService } from '#test/support/service.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 
 let service: TestService

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import { startDependencyMonitor } from '#gateway/dependencies.ts'
-import type { Checks } from '#gateway/dependencies.ts'
+import { startDependencyMonitor, type Checks } from '#gateway/dependencies.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,14 +1,11 @@
-import { status } from '@grpc/grpc-js'
-import type { sendUnaryData } from '@grpc/grpc-js'
+import { status, type sendUnaryData } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { SearchQuery } from '#core/domain/search.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import { openSearchTier } from '#gateway/search-tier.ts'
-import type { SearchTier } from '#gateway/search-tier.ts'
-import { PLAINTEXT, startFakeNode } from '#test/support/search-node.ts'
-import type { FakeNode } from '#test/support/search-node.ts'
+import { openSearchTier, type SearchTier } from '#gateway/search-tier.ts'
+import { PLAINTEXT, startFakeNode, type FakeNode } from '#test/support/search-node.ts'
 
 const values = { languages: [], jurisdictions: [], subjects: [], anySubject: true, verificationStatuses: [] }
 const filters = { ...values, inForceOn: '', documents: [] }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool, errors } from 'undici'
-import type { Dispatcher } from 'undici'
+import { Pool, errors, type Dispatcher } from 'undici'
 import { z } from 'zod'
 import { errorBodySchema, replyFaults } from '#test/support/reply-rules.ts'
 import type { Outgoing } from './arrivals.ts'

@@ -7,8 +7,7 @@ import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Fault } from './faults/fault.ts'
 import { scenariosNamed } from './flags.ts'
 import type { LoadReport } from './report.ts'
-import { runLoad } from './run.ts'
-import type { LoadRun } from './run.ts'
+import { runLoad, type LoadRun } from './run.ts'
 import { openServices } from './services/services.ts'
 
 export type FaultyService = Awaited<ReturnType<typeof startFaultyService>>

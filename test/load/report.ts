@@ -1,11 +1,9 @@
-import { cpuOfEach, partsOf } from '#test/bench/cpu.ts'
-import type { CpuTimes } from '#test/bench/cpu.ts'
+import { cpuOfEach, partsOf, type CpuTimes } from '#test/bench/cpu.ts'
 import { percentile, sumOf } from '#test/bench/load.ts'
 import type { Section } from '#operator/command-line/sections.ts'
 import type { Violation } from './checks/check.ts'
 import type { RequestRecord } from './record.ts'
-import { goodput } from './scenarios/scenario.ts'
-import type { LoadSettings } from './scenarios/scenario.ts'
+import { goodput, type LoadSettings } from './scenarios/scenario.ts'
 
 export interface CheckResult {
   readonly name: string

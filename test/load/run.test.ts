@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withoutGuards } from '#test/support/postgres.ts'
 import type { Fault } from './faults/fault.ts'
-import { startFaultyService, violatedIn } from './faulty-service.ts'
-import type { FaultyService } from './faulty-service.ts'
+import { startFaultyService, violatedIn, type FaultyService } from './faulty-service.ts'
 import { exitCodeOf } from './report.ts'
 
 let faulty: FaultyService

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outgoing } from './arrivals.ts'
-import { NO_REPLY } from './client.ts'
-import type { Client } from './client.ts'
+import { NO_REPLY, type Client } from './client.ts'
 import type { RequestRecord } from './record.ts'
 
 /** Requests under way at once; what arrives beyond is recorded as not sent. */

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Candidate } from '#core/limits/admission.ts'
-import { monthOf } from './oracle.ts'
-import type { KnownRequest } from './oracle.ts'
+import { monthOf, type KnownRequest } from './oracle.ts'
 import { withRedis } from '#test/support/redis.ts'
 import type { ModelEntitlement, Servers } from './servers.ts'
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { REBUILD_STEPS } from './sequence.ts'
-import type { InFlight, Sequence } from './sequence.ts'
+import { REBUILD_STEPS, type InFlight, type Sequence } from './sequence.ts'
 
 /** The model of a sequence is the sequence itself: it checks every step against its oracle. */
 type Step = fc.AsyncCommand<object, Sequence>

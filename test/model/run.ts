@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { anySteps } from './commands.ts'
-import { startSequence } from './sequence.ts'
-import type { Sequence } from './sequence.ts'
+import { startSequence, type Sequence } from './sequence.ts'
 import type { Servers } from './servers.ts'
 
 /** Sequences that share a seed; the next ones have the next seed. */

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process'
-import { createServer } from 'node:net'
-import type { Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '#core/platform/config.ts'

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { readFieldQuestions } from '#operator/evaluate/field-questions/questions.ts'
-import type { Half } from '#operator/evaluate/field-questions/questions.ts'
+import { readFieldQuestions, type Half } from '#operator/evaluate/field-questions/questions.ts'
 
 const CORPORA = ['eu', 'cfpb', 'de', 'fr']
 const FILES = CORPORA.flatMap((corpus) => [corpus, `${corpus}-keywords`, `${corpus}-provisions`]).map((name) =>

@@ -8,8 +8,7 @@ import { readVersion } from '#core/db/versions.ts'
 import { openSearchNodeClients, prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 import { PLAINTEXT } from '#test/support/search-node.ts'
-import { openCandidateHarness } from './candidate-harness.ts'
-import type { CandidateHarness } from './candidate-harness.ts'
+import { openCandidateHarness, type CandidateHarness } from './candidate-harness.ts'
 
 /** Files of a version are edited, or are gone, after its evaluation; the command line and the job worker are real. */
 let harness: CandidateHarness

@@ -13,10 +13,8 @@ import type { ReviewStatement } from '#core/domain/review-statements.ts'
 import { builtInCorpus } from '#operator/demo/corpus.ts'
 import { readSigningKey } from '#operator/actions/reviewers.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
-import { insertTestReviewer } from '#test/support/reviews.ts'
-import type { TestReviewer } from '#test/support/reviews.ts'
-import { openCandidateHarness } from './candidate-harness.ts'
-import type { CandidateHarness } from './candidate-harness.ts'
+import { insertTestReviewer, type TestReviewer } from '#test/support/reviews.ts'
+import { openCandidateHarness, type CandidateHarness } from './candidate-harness.ts'
 
 /**
  * One passage of the candidate says "need not" where the active version says "must". Every test tries one way of those

@@ -6,8 +6,7 @@ import { MIGRATIONS, migrate } from '#core/db/schema.ts'
 import { startGateway } from '#operator/demo/local/stack.ts'
 import { extractPreviousTree, repositoryWithNewestMigration } from './previous-tree.ts'
 import type { PreviousTree, Repository } from './previous-tree.ts'
-import { startTestService } from '#test/support/service.ts'
-import type { TestService } from '#test/support/service.ts'
+import { startTestService, type TestService } from '#test/support/service.ts'
 
 let repository: Repository
 let previous: PreviousTree

@@ -4,8 +4,7 @@ import { readVersion } from '#core/db/versions.ts'
 import { withdrawalsInForce } from '#core/db/withdrawals.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import { join } from 'node:path'
-import { openCandidateHarness } from './candidate-harness.ts'
-import type { CandidateHarness } from './candidate-harness.ts'
+import { openCandidateHarness, type CandidateHarness } from './candidate-harness.ts'
 
 const LABEL = 'COB-F 2.1'
 const buildSchema = z.object({ parameters: z.object({ withdrawals: z.unknown() }) })

@@ -5,12 +5,10 @@ import { PROBES } from '#core/embedding/probes.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#operator/demo/corpus.ts'
 import { storeUrl } from '#operator/demo/local/stack.ts'
-import { startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { startEmbeddingEndpoint, type EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { smallSource } from '#test/support/jobs.ts'
 import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
-import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
-import type { TestService } from '#test/support/service.ts'
+import { ANSWERED_QUERY, startTestService, type TestService } from '#test/support/service.ts'
 
 let endpoint: EmbeddingEndpoint
 let service: TestService

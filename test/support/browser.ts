@@ -1,6 +1,5 @@
 import axe from 'axe-core'
-import { chromium } from 'playwright-core'
-import type { Browser } from 'playwright-core'
+import { chromium, type Browser } from 'playwright-core'
 import { installDebianPackage } from '#operator/demo/local/debian-package.ts'
 import { outputOf } from '#operator/demo/local/supervised-process.ts'
 

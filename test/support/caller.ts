@@ -9,8 +9,7 @@ import { issueKeyFor } from '#operator/actions/api-keys.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { createClient, createOrganization } from '#operator/actions/organizations.ts'
 import { createPlan } from '#operator/actions/plans.ts'
-import { ask } from './http.ts'
-import type { AskOptions } from './http.ts'
+import { ask, type AskOptions } from './http.ts'
 import { CALL_TIMEOUT_MS } from './until.ts'
 
 export interface CallerOptions {

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { startEmbeddingEndpoint, vectorsByWords } from './embedding-endpoint.ts'
-import type { EmbeddingReply } from './embedding-endpoint.ts'
+import { startEmbeddingEndpoint, vectorsByWords, type EmbeddingReply } from './embedding-endpoint.ts'
 import { send } from './json-server.ts'
 
 /**

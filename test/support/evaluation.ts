@@ -1,5 +1,4 @@
-import { PREDICTORS } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
+import { PREDICTORS, type Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'

@@ -3,12 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { credentials } from '@grpc/grpc-js'
 import { afterAll } from 'vitest'
-import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { searchable } from './search.ts'
-import type { Searchable } from './search.ts'
-import { startNode } from './search-node.ts'
-import type { Environment, NodeProcess } from './search-node.ts'
+import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
+import { searchable, type Searchable } from './search.ts'
+import { startNode, type Environment, type NodeProcess } from './search-node.ts'
 
 /** What a file or block of tests opens at its beginning, and what ends after them. */
 

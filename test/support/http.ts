@@ -1,11 +1,8 @@
-import { Agent, request as httpRequest } from 'node:http'
-import type { OutgoingHttpHeaders } from 'node:http'
+import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
-import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
-import type { RetrievalResponse } from '#gateway/retrieve/schema.ts'
+import { retrievalResponseSchema, type RetrievalResponse } from '#gateway/retrieve/schema.ts'
 import { startAdjustedTimer } from './clock.ts'
-import { errorBodySchema, replyFaults } from './reply-rules.ts'
-import type { ErrorBody } from './reply-rules.ts'
+import { errorBodySchema, replyFaults, type ErrorBody } from './reply-rules.ts'
 
 export interface AskOptions {
   readonly key?: string | undefined

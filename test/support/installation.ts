@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
-import { exclusively, openTestDatabase } from './postgres.ts'
-import type { TestDatabase } from './postgres.ts'
-import { testSecrets } from './secrets.ts'
-import type { TestSecrets } from './secrets.ts'
+import { exclusively, openTestDatabase, type TestDatabase } from './postgres.ts'
+import { testSecrets, type TestSecrets } from './secrets.ts'
 import type { RunServers } from './servers.ts'
 
 /** What a service begins with. */

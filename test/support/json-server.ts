@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 
 /** A server on a free port of loopback, for endpoints that tests play. */
 export interface JsonServer {

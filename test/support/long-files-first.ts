@@ -1,5 +1,4 @@
-import { BaseSequencer } from 'vitest/node'
-import type { TestSpecification } from 'vitest/node'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
  * Parts of the paths of files that take longest. Those that mostly wait and those that mostly compute take turns, so

@@ -1,14 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import type { ParseArgsConfig } from 'node:util'
+import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { migrate } from '#core/db/schema.ts'
-import { provisionLogins } from '#core/db/provision.ts'
-import type { LoginUrls } from '#core/db/provision.ts'
+import { provisionLogins, type LoginUrls } from '#core/db/provision.ts'
 import { describeCause } from '#core/platform/log.ts'
-import { createSteps } from '#operator/demo/steps.ts'
-import type { Steps } from '#operator/demo/steps.ts'
+import { createSteps, type Steps } from '#operator/demo/steps.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 
 /** The options of a command line are not valid; the message is one sentence. */

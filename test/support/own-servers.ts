@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import { openDatabase, type Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'

@@ -1,13 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, inject } from 'vitest'
 import pg from 'pg'
-import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
-import { createDatabaseIfAbsent } from '#core/db/provision.ts'
-import type { LoginUrls } from '#core/db/provision.ts'
+import { inTransaction, openDatabase, type Database } from '#core/db/pool.ts'
+import { createDatabaseIfAbsent, type LoginUrls } from '#core/db/provision.ts'
 import { createLog } from '#core/platform/log.ts'
-import { TEMPLATE_DATABASE } from './servers.ts'
-import type { RunServers } from './servers.ts'
+import { TEMPLATE_DATABASE, type RunServers } from './servers.ts'
 import { CALL_TIMEOUT_MS } from './until.ts'
 
 export interface TestDatabase extends LoginUrls {

@@ -1,5 +1,4 @@
-import { connect, createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /**
  * pass: bytes are forwarded. stall: connections stay open, but nothing is forwarded. cut: every connection is reset,

@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
-import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
+import { READ_PASSAGES_MAX, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { words } from '#core/index/analysis/words.ts'
-import { bodyOf, send, startJsonServer } from './json-server.ts'
-import type { JsonServer } from './json-server.ts'
+import { bodyOf, send, startJsonServer, type JsonServer } from './json-server.ts'
 
 /** How the endpoint treats a request; chosen by the model that is asked for, so that a profile chooses it. */
 const BROKEN = ['status-400', 'status-429', 'status-500', 'reset', 'hang', 'drip', 'not-json', 'missing'] as const

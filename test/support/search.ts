@@ -10,8 +10,7 @@ import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
-import { buildTestArtifact } from './artifact.ts'
-import type { TestArtifactOptions } from './artifact.ts'
+import { buildTestArtifact, type TestArtifactOptions } from './artifact.ts'
 
 /** No deadline and no abort. */
 export const UNLIMITED: CallDeadline = { deadlineMs: Infinity, signal: new AbortController().signal }

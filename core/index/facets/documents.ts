@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLargeMap } from '#core/index/storage/large-map.ts'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 
 /** Bytes of one document's id (a UUID). */
 const DOCUMENT_ID_BYTES = 16

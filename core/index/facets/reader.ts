@@ -3,10 +3,8 @@ import { join } from 'node:path'
 import { openSized, readFully } from '#core/index/storage/file-reader.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { bitsetWords } from '#core/index/bitset.ts'
-import { readDocumentTable } from './documents.ts'
-import type { DocumentTable } from './documents.ts'
-import { facetsLayout, facetsSchema } from './layout.ts'
-import type { Facets } from './layout.ts'
+import { readDocumentTable, type DocumentTable } from './documents.ts'
+import { facetsLayout, facetsSchema, type Facets } from './layout.ts'
 
 /** The facets of all rows; see `layout.ts`. */
 export interface FacetsReader {

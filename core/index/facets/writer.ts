@@ -1,6 +1,5 @@
 import { addRow, bitsetWords } from '#core/index/bitset.ts'
-import { OPEN_END_DAY, dayNumber, facetsLayout } from './layout.ts'
-import type { Facets } from './layout.ts'
+import { OPEN_END_DAY, dayNumber, facetsLayout, type Facets } from './layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 
 /** Collects the facets of rows as they are added and returns the content of the two files; see `layout.ts`. */

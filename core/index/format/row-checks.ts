@@ -1,8 +1,7 @@
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { passageRecordSchema } from '#core/index/passages/record.ts'
-import type { PassageRecord } from '#core/index/passages/record.ts'
+import { passageRecordSchema, type PassageRecord } from '#core/index/passages/record.ts'
 
 /** Checks each row once: form, bounds, order, no duplicate. Messages name the passage by its id, never by its text. */
 export function createRowChecks(passages: number): (record: PassageRecord, row: number) => void {

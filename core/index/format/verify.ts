@@ -13,7 +13,6 @@ import { centroidsBytes } from '#core/index/vectors/centroids.ts'
 import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { queryExpansionRowsFault } from '#core/index/query-expansions/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { HASH_BYTES } from '#core/platform/merkle.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
@@ -30,7 +29,7 @@ import {
   manifestText,
 } from './manifest.ts'
 import type { ArtifactFile, Manifest, NamedFile } from './manifest.ts'
-import { digestFile } from '#core/platform/hashed-file.ts'
+import { digestFile, type FileDigest } from '#core/platform/hashed-file.ts'
 
 const MANIFEST_BYTES_MAX = 64 * 1024
 

@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { forwardSchema, pairSlot } from './forward-layout.ts'
-import type { ForwardDescription } from './forward-layout.ts'
-import { openFileBytes } from '#core/index/storage/file-bytes.ts'
-import type { FileBytes } from '#core/index/storage/file-bytes.ts'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { forwardSchema, pairSlot, type ForwardDescription } from './forward-layout.ts'
+import { openFileBytes, type FileBytes } from '#core/index/storage/file-bytes.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 
 /** The words of rows; see `forward-layout.ts`. */
 export interface ForwardReader {

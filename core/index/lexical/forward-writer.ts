@@ -1,7 +1,6 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { PAIR_BITS_MAX, PAIR_BITS_MIN, pairSlot } from './forward-layout.ts'
-import type { ForwardDescription } from './forward-layout.ts'
+import { PAIR_BITS_MAX, PAIR_BITS_MIN, pairSlot, type ForwardDescription } from './forward-layout.ts'
 import { tokenHash } from './token-hash.ts'
 import type { LexicalTerms } from './writer.ts'
 

@@ -1,5 +1,4 @@
-import { IMPACT_MAX } from './layout.ts'
-import type { LexicalDescription, LexicalField } from './layout.ts'
+import { IMPACT_MAX, type LexicalDescription, type LexicalField } from './layout.ts'
 
 /** Higher frequencies hardly change the impact, because it saturates. */
 export const FREQUENCY_MAX = 255

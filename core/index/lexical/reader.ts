@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
-import type { LexicalDescription } from './layout.ts'
-import { openFileBytes } from '#core/index/storage/file-bytes.ts'
-import type { FileBytes } from '#core/index/storage/file-bytes.ts'
+import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm, type LexicalDescription } from './layout.ts'
+import { openFileBytes, type FileBytes } from '#core/index/storage/file-bytes.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
-import { PostingList } from './posting-list.ts'
-import type { TermEntry } from './posting-list.ts'
+import { PostingList, type TermEntry } from './posting-list.ts'
 
 /**
  * One thread's view of a lexical index. The first term of every dictionary block is in memory, about 20 bytes per 32

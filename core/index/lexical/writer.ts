@@ -1,13 +1,9 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { createLargeMap } from '#core/index/storage/large-map.ts'
-import type { LargeMap } from '#core/index/storage/large-map.ts'
+import { createLargeMap, type LargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { fieldFrequency, impactOf } from './impact.ts'
-import type { FieldParameters } from './impact.ts'
-import { LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
-import type { LexicalDescription, LexicalField } from './layout.ts'
-import { createOccurrences } from './occurrences.ts'
-import type { Occurrences } from './occurrences.ts'
+import { fieldFrequency, impactOf, type FieldParameters } from './impact.ts'
+import { LEXICAL_FIELDS, lexicalSchema, storedTerm, type LexicalDescription, type LexicalField } from './layout.ts'
+import { createOccurrences, type Occurrences } from './occurrences.ts'
 import { invert, encodePostings, encodeTerms } from './encode.ts'
 
 /** BM25F parameters: the saturation k1 of term frequency, and per field its weight and length normalisation b. */

@@ -1,6 +1,5 @@
 import { ngramHashes } from '#core/index/analysis/ngrams.ts'
-import { hashTableOf, indexIn } from '#core/index/hash-table.ts'
-import type { HashTable } from '#core/index/hash-table.ts'
+import { hashTableOf, indexIn, type HashTable } from '#core/index/hash-table.ts'
 import { inverseFrequency } from '#core/index/lexical/idf.ts'
 import type { NgramsReader } from './reader.ts'
 import type { BackgroundModel } from './layout.ts'

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
-import { decodedFrequency, ngramSlot, ngramsSchema } from './layout.ts'
-import type { BackgroundModel, NgramsDescription } from './layout.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { decodedFrequency, ngramSlot, ngramsSchema, type BackgroundModel, type NgramsDescription } from './layout.ts'
 
 /** The n-grams of a version; see `layout.ts`. */
 export interface NgramsReader {

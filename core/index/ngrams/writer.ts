@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
-import { NGRAM_BITS_MAX, NGRAM_BITS_MIN, encodedFrequency, ngramSlot } from './layout.ts'
+import { NGRAM_BITS_MAX, NGRAM_BITS_MIN, encodedFrequency, ngramSlot, type NgramsDescription } from './layout.ts'
 import { measureBackgroundModel } from './background-model.ts'
-import type { NgramsDescription } from './layout.ts'
 import { ngramFrequencies } from './reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
@@ -11,8 +10,7 @@ import { openPassagesReader } from '#core/index/passages/reader.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
-import { writeHashed } from '#core/platform/hashed-file.ts'
-import type { FileDigest } from '#core/platform/hashed-file.ts'
+import { writeHashed, type FileDigest } from '#core/platform/hashed-file.ts'
 
 /** A passage has about thirty n-grams that few others have. */
 const SLOTS_PER_ROW = 32

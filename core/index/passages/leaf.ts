@@ -1,7 +1,6 @@
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { z } from 'zod'
-import { passageRecordSchema } from './record.ts'
-import type { PassageRecord } from './record.ts'
+import { passageRecordSchema, type PassageRecord } from './record.ts'
 import { selectorSchema } from './selector.ts'
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/)

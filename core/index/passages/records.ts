@@ -4,8 +4,7 @@ import { createInterface } from 'node:readline'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openLines, verifiedLines } from '#core/index/storage/verified-lines.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
-import { passageRecordSchema } from './record.ts'
-import type { PassageRecord } from './record.ts'
+import { passageRecordSchema, type PassageRecord } from './record.ts'
 
 const NAME = 'passages.jsonl'
 

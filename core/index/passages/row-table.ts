@@ -1,8 +1,6 @@
 import { join } from 'node:path'
-import { createLargeMap } from '#core/index/storage/large-map.ts'
-import type { LargeMap } from '#core/index/storage/large-map.ts'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { createLargeMap, type LargeMap } from '#core/index/storage/large-map.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 import type { PassageRecord } from './record.ts'
 
 /**

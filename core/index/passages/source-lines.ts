@@ -2,8 +2,7 @@ import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { openLines, verifiedLines } from '#core/index/storage/verified-lines.ts'
-import { sourceSchema } from './sources.ts'
-import type { Source } from './sources.ts'
+import { sourceSchema, type Source } from './sources.ts'
 
 const NAME = 'sources.jsonl'
 

@@ -1,8 +1,7 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { z } from 'zod'
-import { passageRecordSchema } from './record.ts'
-import type { PassageRecord } from './record.ts'
+import { passageRecordSchema, type PassageRecord } from './record.ts'
 
 const factsSchema = z.strictObject({
   id: z.uuid(),

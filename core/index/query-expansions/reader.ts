@@ -1,8 +1,6 @@
 import { join } from 'node:path'
-import { openLexicalReader } from '#core/index/lexical/reader.ts'
-import type { LexicalReader } from '#core/index/lexical/reader.ts'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { openLexicalReader, type LexicalReader } from '#core/index/lexical/reader.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { QUERY_EXPANSIONS } from './layout.ts'
 
 /** One thread's view of a version's query expansions. */

@@ -4,8 +4,7 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openLines, verifiedLines } from '#core/index/storage/verified-lines.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
-import { queryExpansionSchema } from './layout.ts'
-import type { QueryExpansion } from './layout.ts'
+import { queryExpansionSchema, type QueryExpansion } from './layout.ts'
 
 const NAME = 'search-questions.jsonl'
 

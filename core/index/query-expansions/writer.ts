@@ -2,10 +2,8 @@ import { join } from 'node:path'
 import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
-import { writeHashed } from '#core/platform/hashed-file.ts'
-import type { FileDigest } from '#core/platform/hashed-file.ts'
-import { QUERY_EXPANSIONS, queryExpansionSchema } from './layout.ts'
-import type { QUERY_EXPANSION_FILES, QueryExpansion } from './layout.ts'
+import { writeHashed, type FileDigest } from '#core/platform/hashed-file.ts'
+import { QUERY_EXPANSIONS, queryExpansionSchema, type QUERY_EXPANSION_FILES, type QueryExpansion } from './layout.ts'
 
 /** A query expansion of the passage in a row. */
 export interface PlacedExpansion extends QueryExpansion {

@@ -1,8 +1,7 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createLargeMap } from '#core/index/storage/large-map.ts'
-import { referencesLayout, referencesSchema } from './layout.ts'
-import type { ActEntry } from './layout.ts'
+import { referencesLayout, referencesSchema, type ActEntry } from './layout.ts'
 
 /** Collects the references of rows as they are added and returns the content of the two files; see `layout.ts`. */
 export interface ReferencesWriter {

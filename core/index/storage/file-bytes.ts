@@ -1,7 +1,6 @@
 import { closeSync } from 'node:fs'
 import { openSized, readFully } from './file-reader.ts'
-import { wholeFile } from './resident-parts.ts'
-import type { ResidentParts } from './resident-parts.ts'
+import { wholeFile, type ResidentParts } from './resident-parts.ts'
 
 /** The bytes of an immutable file, of which a search reads short pieces. Nobody may change them. */
 export interface FileBytes {

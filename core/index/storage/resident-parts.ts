@@ -2,8 +2,7 @@ import { closeSync } from 'node:fs'
 import { basename } from 'node:path'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { openSized, readFully } from './file-reader.ts'
-import { createSharedMemory, isSharedMemory } from './shared-memory.ts'
-import type { SharedMemory } from './shared-memory.ts'
+import { createSharedMemory, isSharedMemory, type SharedMemory } from './shared-memory.ts'
 
 /** Parts by file name, position and length. Threads of a process pass them on without a copy. */
 export type SharedParts = ReadonlyMap<string, SharedArrayBuffer | SharedMemory>

@@ -1,11 +1,9 @@
 import { join } from 'node:path'
 import { addRow, bitsetWords } from '#core/index/bitset.ts'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { createKernel, NO_THRESHOLD } from './kernel.ts'
 import { rowsLayout } from './layout.ts'
-import { createEncoder } from './quantizer.ts'
-import type { QuantizedQuery, ScalarQuantizer } from './quantizer.ts'
+import { createEncoder, type QuantizedQuery, type ScalarQuantizer } from './quantizer.ts'
 
 /** The quantized centroids of a version; one thread's view. */
 export interface Centroids {

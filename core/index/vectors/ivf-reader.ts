@@ -1,12 +1,8 @@
 import { join } from 'node:path'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
-import { openCentroids } from './centroids.ts'
-import type { Centroids } from './centroids.ts'
-import { ivfLayout } from './ivf-layout.ts'
-import type { IvfDescription } from './ivf-layout.ts'
-import { openGraph } from './graph.ts'
-import type { MappedGraph } from './graph.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { openCentroids, type Centroids } from './centroids.ts'
+import { ivfLayout, type IvfDescription } from './ivf-layout.ts'
+import { openGraph, type MappedGraph } from './graph.ts'
 
 /** One thread's view of the lists of a version. */
 export interface IvfReader extends Centroids, MappedGraph, Pick<IvfDescription, 'nprobe' | 'deviations'> {

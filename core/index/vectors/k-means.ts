@@ -1,8 +1,6 @@
-import { evenlySpaced, rowBlocks, vectorBlocks } from './blocks.ts'
-import type { VectorFile } from './blocks.ts'
+import { evenlySpaced, rowBlocks, vectorBlocks, type VectorFile } from './blocks.ts'
 import { RADIUS_MIN_SHARE } from './ivf-layout.ts'
-import { buildGraph } from './graph.ts'
-import type { BuiltGraph } from './graph.ts'
+import { buildGraph, type BuiltGraph } from './graph.ts'
 
 /** Lists per √rows. More lists are finer, but each has to be found and read on its own; see decision 0027. */
 const LISTS_PER_ROOT = 4

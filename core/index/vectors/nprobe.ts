@@ -5,14 +5,11 @@ import { largest } from '#core/index/top-k.ts'
 import type { VectorFile } from './blocks.ts'
 import { openCentroids } from './centroids.ts'
 import { ListSpread, firstLists } from './list-spread.ts'
-import { NPROBE_RECALL, DEVIATIONS_RECALL } from './ivf-layout.ts'
-import type { IvfDescription } from './ivf-layout.ts'
-import { openSq4 } from './sq4-reader.ts'
-import type { Sq4Reader } from './sq4-reader.ts'
+import { NPROBE_RECALL, DEVIATIONS_RECALL, type IvfDescription } from './ivf-layout.ts'
+import { openSq4, type Sq4Reader } from './sq4-reader.ts'
 import type { Sq4Scan } from './sq4-scan.ts'
 import type { IvfLists } from './k-means.ts'
-import { openRows } from './row-file.ts'
-import type { RowFile } from './row-file.ts'
+import { openRows, type RowFile } from './row-file.ts'
 
 /** Depths for which a build measures how far a search has to go. */
 const DEPTHS = [10, 100, 1_000] as const

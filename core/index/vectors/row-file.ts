@@ -1,8 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { readInto } from '#core/index/storage/file-reader.ts'
 import { GAP_BYTES, spanEnd } from '#core/index/storage/read-spans.ts'
-import { wholeFile } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 import type { VectorFile } from './blocks.ts'
 import { innerProductAt } from './inner-product.ts'
 

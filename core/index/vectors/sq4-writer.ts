@@ -1,7 +1,5 @@
-import { rowBlocks, vectorBlocks } from './blocks.ts'
-import type { VectorFile } from './blocks.ts'
-import { createEncoder, encodeHeader, fitQuantizer } from './quantizer.ts'
-import type { ScalarQuantizer } from './quantizer.ts'
+import { rowBlocks, vectorBlocks, type VectorFile } from './blocks.ts'
+import { createEncoder, encodeHeader, fitQuantizer, type ScalarQuantizer } from './quantizer.ts'
 
 /** Rows that fit the quantizer, evenly spaced. */
 const SAMPLE_ROWS = 256

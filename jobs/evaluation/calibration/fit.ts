@@ -11,8 +11,7 @@ import {
 } from '#jobs/evaluation/metrics/abstention.ts'
 import type { ScoredQuestion, OperatingPoint } from '#jobs/evaluation/metrics/abstention.ts'
 import { assignFolds, outOfFoldProbabilities } from './folds.ts'
-import { fitLogisticRegression } from './logistic-regression.ts'
-import type { LabelledSample } from './logistic-regression.ts'
+import { fitLogisticRegression, type LabelledSample } from './logistic-regression.ts'
 
 /** A low margin may say that several passages hold the answer, or that none does. */
 const OF_ANY_SIGN: readonly string[] = [...DESCRIPTIVE_PREDICTORS, 'reader_margin']

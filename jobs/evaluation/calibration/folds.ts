@@ -1,7 +1,6 @@
 import { words } from '#core/index/analysis/words.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { fitLogisticRegression, predict } from './logistic-regression.ts'
-import type { LabelledSample } from './logistic-regression.ts'
+import { fitLogisticRegression, predict, type LabelledSample } from './logistic-regression.ts'
 
 /**
  * Assigns keys to folds: distinct keys in the order of their SHA-256, round robin. Equal keys share a fold, folds

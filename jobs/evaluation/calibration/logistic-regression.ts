@@ -1,5 +1,4 @@
-import { logistic, modelProbability } from '#core/domain/calibration.ts'
-import type { LogisticModel } from '#core/domain/calibration.ts'
+import { logistic, modelProbability, type LogisticModel } from '#core/domain/calibration.ts'
 
 const ITERATIONS_MAX = 50
 const HALVINGS_MAX = 30

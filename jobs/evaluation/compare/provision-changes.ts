@@ -3,8 +3,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 import type { NamedChange, PassageChange } from './changes-file.ts'
 import type { ComparedPassages } from './compared-passages.ts'
-import { createRepeatedPassages } from './repeated-passages.ts'
-import type { RepeatedPassages } from './repeated-passages.ts'
+import { createRepeatedPassages, type RepeatedPassages } from './repeated-passages.ts'
 import { differingFields, fieldsNamed } from './served-fields.ts'
 
 type Readers = Readonly<Record<Side, Pick<ComparedPassages, 'again'>>>

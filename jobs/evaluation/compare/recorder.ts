@@ -1,9 +1,7 @@
-import { countsOf } from '#core/domain/changes.ts'
-import type { Changes } from '#core/domain/changes.ts'
+import { countsOf, type Changes } from '#core/domain/changes.ts'
 import type { Side } from '#core/db/version-differences.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
-import { openChangesFile } from './changes-file.ts'
-import type { NamedChange } from './changes-file.ts'
+import { openChangesFile, type NamedChange } from './changes-file.ts'
 
 export interface ComparedChanges {
   readonly changes: Changes

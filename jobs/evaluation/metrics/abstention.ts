@@ -1,5 +1,4 @@
-import { statisticInterval } from './resampling.ts'
-import type { Interval } from './resampling.ts'
+import { statisticInterval, type Interval } from './resampling.ts'
 import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 

@@ -1,5 +1,4 @@
-import { meanIntervals } from './resampling.ts'
-import type { Interval } from './resampling.ts'
+import { meanIntervals, type Interval } from './resampling.ts'
 
 export const RANKING_METRICS = ['ndcg@10', 'recall@5', 'recall@10', 'recall@100', 'map@10', 'mrr@10'] as const
 type RankingMetric = (typeof RANKING_METRICS)[number]

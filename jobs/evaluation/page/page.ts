@@ -1,7 +1,5 @@
 import { renderDocument } from '#jobs/platform/page/document.ts'
-import type { EvaluationReport, Miss } from './evaluation-report.ts'
-import { NOTHING, html } from '#jobs/platform/page/markup.ts'
-import type { Markup } from '#jobs/platform/page/markup.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { figure, milliseconds, whole } from './numbers.ts'
 import {
   comparisonTable,
@@ -12,7 +10,7 @@ import {
   rankingTable,
 } from './tables.ts'
 import { refusedInWords, verdictOf } from './verdict.ts'
-import { PROBLEMS } from './evaluation-report.ts'
+import { PROBLEMS, type EvaluationReport, type Miss } from './evaluation-report.ts'
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'question set': 'question set of this knowledge base',

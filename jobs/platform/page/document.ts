@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { NOTHING, html, scriptElement, styleSheet } from './markup.ts'
-import type { Markup } from './markup.ts'
+import { NOTHING, html, scriptElement, styleSheet, type Markup } from './markup.ts'
 
 /** The policy stops browsers from loading anything, and from running anything else, even if a text contains markup. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -2,11 +2,9 @@ import type { Imported } from '#core/db/imports.ts'
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import type { Corpus } from '#jobs/version-build/sort.ts'
-import type { ImportReport, RecordLocation } from '#law/import/report/report.ts'
-import { importReportSchema } from '#law/import/report/report.ts'
+import { importReportSchema, type ImportReport, type RecordLocation } from '#law/import/report/report.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
-import { NOTHING, html } from '#jobs/platform/page/markup.ts'
-import type { Markup } from '#jobs/platform/page/markup.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 
 /** What the build decides about withdrawals, and those of which nothing was there. */
 type Withdrawals = BuildParameters['withdrawals'] & Pick<Corpus, 'withdrawals_without_passages'>

@@ -1,10 +1,8 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
-import { NOTHING, html } from '#jobs/platform/page/markup.ts'
-import type { Markup } from '#jobs/platform/page/markup.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { reviewTools } from '#jobs/platform/page/document.ts'
-import { SAMPLE_KINDS } from './sample.ts'
-import type { SampledPassage } from './sample.ts'
+import { SAMPLE_KINDS, type SampledPassage } from './sample.ts'
 
 /** Shows sampled passages beside their captured source, by document, with a box to tick. */
 export function sampleSection(sample: readonly SampledPassage[]): Markup {

@@ -4,8 +4,7 @@ import { passagesIn } from '#core/index/passages/records.ts'
 import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { passagesFile } from '#jobs/version-build/sort.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
-import { lineRefused, readSearchQuestions } from './file.ts'
-import type { QuestionLine } from './file.ts'
+import { lineRefused, readSearchQuestions, type QuestionLine } from './file.ts'
 
 const NAME = 'The file of search questions'
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { OPENAI_BASE_URL } from '#core/embedding/providers.ts'
-import type { EndpointSettings } from '#core/embedding/providers.ts'
+import { OPENAI_BASE_URL, type EndpointSettings } from '#core/embedding/providers.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { buildPolicy, estimateTokens, send, systemClock } from '#core/embedding/sending.ts'
 import { sha256 } from '#core/platform/digest.ts'

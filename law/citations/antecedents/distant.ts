@@ -1,8 +1,7 @@
 import type { Citation } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { areParts } from '#law/citations/provisions/qualifiers.ts'
-import { actOf, INDEPENDENTLY_NUMBERED, takeAct } from './neighbours.ts'
-import type { Text } from './neighbours.ts'
+import { actOf, INDEPENDENTLY_NUMBERED, takeAct, type Text } from './neighbours.ts'
 
 /** Verbs that ask, so that a text which ends with a full stop is a request all the same. */
 const REQUESTS =

@@ -1,5 +1,4 @@
-import { familyOf } from '#law/citations/citation.ts'
-import type { Citation, Family } from '#law/citations/citation.ts'
+import { familyOf, type Citation, type Family } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 

@@ -1,13 +1,11 @@
 import type { Citation } from '#law/citations/citation.ts'
-import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
-import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isOfContract } from '#law/citations/names/non-statutory.ts'
 import { isLegalNoun } from '#law/citations/names/nouns.ts'
 import { referBack, takeActsByYear } from './backward.ts'
 import { isStatement, takeOnlyAct, takeSameAct } from './distant.ts'
-import { mergeContained, takeActOfNext, takeActOfPrevious } from './neighbours.ts'
-import type { Text } from './neighbours.ts'
+import { mergeContained, takeActOfNext, takeActOfPrevious, type Text } from './neighbours.ts'
 
 /** Citations that count, and those that count only if the corpus holds them in one document. */
 export interface Resolved {

@@ -1,5 +1,4 @@
-import { familyOf } from '#law/citations/citation.ts'
-import type { ActMention, Citation, Reading } from '#law/citations/citation.ts'
+import { familyOf, type ActMention, type Citation, type Reading } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'

@@ -1,5 +1,4 @@
-import { actBeside } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
+import { actBeside, type ActMention } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 const TITLE_TOKENS_MAX = 14

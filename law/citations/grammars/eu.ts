@@ -1,5 +1,4 @@
-import { numberedAct } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
+import { numberedAct, type ActMention } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Letter of the act's type in a CELEX number (EUR-Lex, "CELEX numbers": sector 3, year, type, number). */

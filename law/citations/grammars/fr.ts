@@ -1,7 +1,5 @@
-import { actBeside, numberedAct } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
-import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
-import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { actBeside, numberedAct, type ActMention } from '#law/citations/citation.ts'
+import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
 
 const NUMBERED = new Set(['loi', 'ordonnance', 'decret'])

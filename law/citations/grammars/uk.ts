@@ -1,5 +1,4 @@
-import { numberedAct } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
+import { numberedAct, type ActMention } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Reads `SI 2017/692`, `S.I. 2017 No. 692`, `2018 c. 12`, `legislation.gov.uk/ukpga/2018/12/section/12/1`. */

@@ -1,9 +1,7 @@
-import { actBeside, numberedAct } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
+import { actBeside, numberedAct, type ActMention } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { Element } from '#law/citations/provisions/lists.ts'
-import { kindOf, readDesignation } from '#law/citations/provisions/numbers.ts'
-import type { Part } from '#law/citations/provisions/numbers.ts'
+import { kindOf, readDesignation, type Part } from '#law/citations/provisions/numbers.ts'
 
 /** Regulations of the Consumer Financial Protection Bureau by letter: parts of 12 CFR chapter X. */
 const BUREAU_PARTS: ReadonlyMap<string, string> = new Map([

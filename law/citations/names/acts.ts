@@ -1,5 +1,4 @@
-import { familyOf } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
+import { familyOf, type ActMention } from '#law/citations/citation.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchAct } from '#law/citations/grammars/fr.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'

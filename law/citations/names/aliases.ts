@@ -1,8 +1,6 @@
 import { fold } from '#core/index/analysis/words.ts'
-import { familyOf } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
-import { tokenise } from '#law/citations/lexer/tokens.ts'
-import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
+import { familyOf, type ActMention } from '#law/citations/citation.ts'
+import { tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
 import { KNOWN_NAMES } from './known-acts.ts'
 

@@ -1,6 +1,5 @@
 import { isPrivateOrder } from '#law/citations/grammars/de.ts'
-import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
-import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
 import type { ActAliases } from './aliases.ts'

@@ -1,6 +1,5 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { kindOf, PARTS_MAX, readBrackets, readDesignation, readRoman } from './numbers.ts'
-import type { Designation, Part } from './numbers.ts'
+import { kindOf, PARTS_MAX, readBrackets, readDesignation, readRoman, type Designation, type Part } from './numbers.ts'
 
 export interface Designator {
   readonly kind: DesignatorKind

@@ -1,11 +1,7 @@
-import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
-import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { isContainer, readNumber } from './designators.ts'
-import type { Designator, DesignatorKind } from './designators.ts'
-import { readBrackets, readRoman } from './numbers.ts'
-import type { Designation, Part } from './numbers.ts'
-import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
-import type { Qualified } from './qualifiers.ts'
+import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
+import { isContainer, readNumber, type Designator, type DesignatorKind } from './designators.ts'
+import { readBrackets, readRoman, type Designation, type Part } from './numbers.ts'
+import { readQualifier, readQualifiers, readSibling, type Qualified } from './qualifiers.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64

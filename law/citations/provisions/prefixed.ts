@@ -1,10 +1,8 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from './designators.ts'
-import { readFirst } from './lists.ts'
-import type { Element, Provisions } from './lists.ts'
+import { readFirst, type Element, type Provisions } from './lists.ts'
 import type { Part } from './numbers.ts'
-import { readQualifier, readSibling } from './qualifiers.ts'
-import type { Qualified } from './qualifiers.ts'
+import { readQualifier, readSibling, type Qualified } from './qualifiers.ts'
 
 const OF = new Set("of the in to des der de du l ' first second third subparagraph".split(' '))
 const OF_MAX = 6

@@ -1,6 +1,5 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PARAGRAPH } from './numbers.ts'
-import type { Part } from './numbers.ts'
+import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PARAGRAPH, type Part } from './numbers.ts'
 
 /**
  * Words that name a part below an article or section. Words of one level replace each other: `Abs. 1 und Abs. 2`. The

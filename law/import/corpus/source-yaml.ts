@@ -4,8 +4,7 @@ import { LineCounter, isNode, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
-import { assertWithin, openWithin } from '#law/sources/roots.ts'
-import type { SourceRoots } from '#law/sources/roots.ts'
+import { assertWithin, openWithin, type SourceRoots } from '#law/sources/roots.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 
 const text = z.string().trim().max(2_000)

@@ -1,5 +1,4 @@
-import { alternativesOf, placeholdersOf, templateOf } from './mapping.ts'
-import type { Mapping, Rule } from './mapping.ts'
+import { alternativesOf, placeholdersOf, templateOf, type Mapping, type Rule } from './mapping.ts'
 
 /** Returns the names of the metadata fields that a mapping reads in any rule, or lists as ignored. */
 export function readFieldsOf(mapping: Mapping): ReadonlySet<string> {

@@ -4,8 +4,7 @@ import { writtenDate } from './dates.ts'
 import { alternativesOf, fieldNameSchema } from './mapping.ts'
 import { sourcesOf } from './read-fields.ts'
 import type { Alternative, FieldName, Mapping, Rule } from './mapping.ts'
-import { compilePattern } from './pattern.ts'
-import type { PatternMatch } from './pattern.ts'
+import { compilePattern, type PatternMatch } from './pattern.ts'
 
 /** A value, and the documented rule that derived it where the source does not state it. */
 interface Resolved {

@@ -1,16 +1,13 @@
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
-import type { VerificationStatus } from '#core/index/passages/record.ts'
+import { VERIFICATION_STATUSES, type VerificationStatus } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
-import { foldCode, foldKey } from '#core/identity/fold.ts'
-import type { FoldedKey } from '#core/identity/fold.ts'
+import { foldCode, foldKey, type FoldedKey } from '#core/identity/fold.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { slugOf } from '#law/readers/heading-anchors.ts'
 import { isBlank, isLongerThan, unstorable } from '#law/readers/text.ts'
 import { dateFault, dayOf, instantOf } from '../mapping/dates.ts'
-import { REQUIRED_FIELDS } from '../mapping/mapping.ts'
-import type { FieldName, Mapping } from '../mapping/mapping.ts'
+import { REQUIRED_FIELDS, type FieldName, type Mapping } from '../mapping/mapping.ts'
 import {
   looksLikeEnd,
   metadataFieldOf,
@@ -19,8 +16,7 @@ import {
   sourcesOf,
   unreadFields,
 } from '../mapping/read-fields.ts'
-import { compileMapping } from '../mapping/rules.ts'
-import type { MappedValues } from '../mapping/rules.ts'
+import { compileMapping, type MappedValues } from '../mapping/rules.ts'
 import { withoutFragment } from '../parts/anchor.ts'
 import type { SourceRecord } from '../record/record.ts'
 import type { SkipKind } from '../report/report.ts'

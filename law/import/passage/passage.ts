@@ -1,5 +1,4 @@
-import { passageRecordSchema } from '#core/index/passages/record.ts'
-import type { PassageRecord } from '#core/index/passages/record.ts'
+import { passageRecordSchema, type PassageRecord } from '#core/index/passages/record.ts'
 import type { Selector } from '#core/index/passages/selector.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'

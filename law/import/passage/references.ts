@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { canonicalReference, createActAliases, parseReference } from '#law/citations/parser.ts'
-import type { ActAliases } from '#law/citations/parser.ts'
+import { canonicalReference, createActAliases, parseReference, type ActAliases } from '#law/citations/parser.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { codePointsOf } from '#law/readers/text.ts'

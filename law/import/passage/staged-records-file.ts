@@ -3,8 +3,7 @@ import { open } from 'node:fs/promises'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import type { KeptRecord } from '#law/import/staging/rows.ts'
-import { passagesOf } from './passage.ts'
-import type { Passage, StagedRecord } from './passage.ts'
+import { passagesOf, type Passage, type StagedRecord } from './passage.ts'
 
 /** A file of staged records, one a line, written in blocks of `spillBufferBytes`. */
 export interface StagedRecordsFile {

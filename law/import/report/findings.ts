@@ -1,12 +1,10 @@
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import { shareOf } from '#law/readers/coverage.ts'
-import type { Coverage } from '#law/readers/coverage.ts'
+import { shareOf, type Coverage } from '#law/readers/coverage.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#law/import/staging/kept-records.ts'
 import type { Mapping } from '../mapping/mapping.ts'
-import { lossName } from './report.ts'
-import type { ImportReport, RecordLocation, SkipKind } from './report.ts'
+import { lossName, type ImportReport, type RecordLocation, type SkipKind } from './report.ts'
 
 type Entry = ImportReport['entries'][number]
 type Omission = ImportReport['omissions'][number]

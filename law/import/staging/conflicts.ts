@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
-import { locationSchema } from './staging.ts'
-import type { StagedLocation, Staging } from './staging.ts'
+import { locationSchema, type StagedLocation, type Staging } from './staging.ts'
 
 type GroupKind = 'id' | 'document' | 'provision'
 

@@ -4,8 +4,7 @@ import { namesOfAct } from '#law/citations/parser.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from '../bounds.ts'
-import { locationSchema, rowsOf } from './staging.ts'
-import type { StagedLocation, Staging } from './staging.ts'
+import { locationSchema, rowsOf, type StagedLocation, type Staging } from './staging.ts'
 
 const facetsSchema = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())])
 const actSchema = z.object({ id: z.string(), aliases: z.array(z.string()) })

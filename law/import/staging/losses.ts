@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { locationSchema, rowsOf } from './staging.ts'
-import type { StagedLocation, Staging } from './staging.ts'
+import { locationSchema, rowsOf, type StagedLocation, type Staging } from './staging.ts'
 
 /**
  * A text that ends because a later one takes effect, at an instant in milliseconds since 1970. It is restated where a

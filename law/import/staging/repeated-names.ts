@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { pairColumns, pairOf, pairSchema, rowsOf } from './staging.ts'
-import type { StagedLocation, Staging } from './staging.ts'
+import { pairColumns, pairOf, pairSchema, rowsOf, type StagedLocation, type Staging } from './staging.ts'
 
 /** By what a caller finds a text. An article's parts share its anchor, so that only one of another document counts. */
 const NAMES = {

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { rowsOf } from './staging.ts'
-import type { Staging } from './staging.ts'
+import { rowsOf, type Staging } from './staging.ts'
 
 const keptSchema = z.object({
   offset: z.int(),

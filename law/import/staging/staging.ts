@@ -1,7 +1,6 @@
 import { unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import type { StatementSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { z } from 'zod'
 import { DAY_MS } from '#core/platform/time.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'

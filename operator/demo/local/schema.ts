@@ -1,6 +1,5 @@
 import { migrate } from '#core/db/schema.ts'
-import { provisionLogins } from '#core/db/provision.ts'
-import type { LoginUrls } from '#core/db/provision.ts'
+import { provisionLogins, type LoginUrls } from '#core/db/provision.ts'
 import type { LocalPostgres } from './postgres.ts'
 
 /** Creates a database if it is absent, its logins with new passwords, and the schema. */

@@ -2,15 +2,12 @@ import { readFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createArtifactStore, createSignedStore } from '#core/index/format/store.ts'
-import type { SignedStore } from '#core/index/format/store.ts'
+import { createArtifactStore, createSignedStore, type SignedStore } from '#core/index/format/store.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
 import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
-import { startService } from './processes.ts'
-import type { LocalService, ServiceOptions } from './processes.ts'
-import { freePort } from './supervised-process.ts'
-import type { OnSpawn } from './supervised-process.ts'
+import { startService, type LocalService, type ServiceOptions } from './processes.ts'
+import { freePort, type OnSpawn } from './supervised-process.ts'
 
 /** Settings shared by every service of one local installation. */
 export interface StackSettings {

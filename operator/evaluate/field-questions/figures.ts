@@ -1,5 +1,4 @@
-import { servedOf } from '#jobs/evaluation/ask.ts'
-import type { RankingMode } from '#jobs/evaluation/ask.ts'
+import { servedOf, type RankingMode } from '#jobs/evaluation/ask.ts'
 import { RANKING_MODES } from '#jobs/evaluation/page/evaluation-report.ts'
 import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 import { auroc } from '#jobs/evaluation/metrics/abstention.ts'
@@ -7,8 +6,7 @@ import type { Section } from '#operator/command-line/sections.ts'
 import { calibratedOnWords } from '../table.ts'
 import type { AskedCorpora } from './evaluation.ts'
 import type { FieldQuestionOutcome } from './judge.ts'
-import { HALVES } from './questions.ts'
-import type { Half } from './questions.ts'
+import { HALVES, type Half } from './questions.ts'
 
 /** Kinds whose answerable questions the AUROC sets against all unanswerable ones. */
 const AUROC_KINDS: readonly string[] = ['named', 'plain']

@@ -1,10 +1,8 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { decideOn } from '#core/domain/decision.ts'
-import type { EvidenceDecision } from '#core/domain/decision.ts'
+import { decideOn, type EvidenceDecision } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import { mapModes, servedOf } from '#jobs/evaluation/ask.ts'
-import type { ByMode } from '#jobs/evaluation/ask.ts'
+import { mapModes, servedOf, type ByMode } from '#jobs/evaluation/ask.ts'
 import type { FieldQuestion } from './questions.ts'
 
 /** Number of passages among which a right one counts. */

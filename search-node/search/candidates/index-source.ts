@@ -9,8 +9,7 @@ import { resolveReferences } from './references/resolve.ts'
 import type { ComparedExpansions } from './query-expansions/search.ts'
 import type { CandidateSource } from '#search-node/search/interfaces.ts'
 import { nearestRows } from './vectors/search.ts'
-import type { LexicalQuery } from './words/query.ts'
-import { SCORE_UNIT } from './words/query.ts'
+import { SCORE_UNIT, type LexicalQuery } from './words/query.ts'
 import { searchLexical } from './words/search.ts'
 
 export interface IndexSourceDependencies {

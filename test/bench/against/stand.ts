@@ -11,8 +11,7 @@ import type { openRaw, openRawSearch } from '../paths.ts'
 import type { admitCaller, createBase, publishArtifact } from '../publish.ts'
 import type { builtArtifact } from '../run.ts'
 import type { inventTasks } from '../tasks.ts'
-import { orderSchema, standOptionsSchema } from './messages.ts'
-import type { Ready, Searched, StandOrder } from './messages.ts'
+import { orderSchema, standOptionsSchema, type Ready, type Searched, type StandOrder } from './messages.ts'
 
 /**
  * One of two trees that are compared, in a process of its own: node test/bench/against/stand.ts <options as JSON>. The

@@ -6,13 +6,11 @@ import { openingOf } from '#jobs/version-build/artifact.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { ACTS, benchRecord, withSample } from '../corpus.ts'
 import { SUBJECTS, drawn } from '../documents.ts'
-import { repeated } from '../source.ts'
-import type { BenchCorpus, BenchPassage, Query } from '../source.ts'
+import { repeated, type BenchCorpus, type BenchPassage, type Query } from '../source.ts'
 import { streamAt } from '../stream.ts'
 import { inventedQuestion } from '../text.ts'
 import { REAL_DIMENSIONS, cachedVectors, encodeMissing } from './encoder.ts'
-import { readRealQuestions, readRealTexts } from './texts.ts'
-import type { RealText } from './texts.ts'
+import { readRealQuestions, readRealTexts, type RealText } from './texts.ts'
 
 /** Passages and questions that a real encoder encoded; as many passages as there are, up to `passages`. */
 export interface RealSpec {

@@ -1,7 +1,6 @@
 import { MetricKind, exactSearch } from 'usearch'
 import { expect, test } from 'vitest'
-import { inventedCorpus } from '../source.ts'
-import type { BenchPassage } from '../source.ts'
+import { inventedCorpus, type BenchPassage } from '../source.ts'
 
 const rowsOf = (passages: number, dimensions: number, seed = 3): readonly BenchPassage[] => [
   ...inventedCorpus({ passages, seed }, dimensions).rows(),

@@ -6,8 +6,7 @@ import { listHistory, readRollbackPath, readRollbackPathTo } from '#core/db/acti
 import { inTransaction } from '#core/db/pool.ts'
 import { versionsToServe } from '#core/db/versions.ts'
 import { openTestPools } from '#test/support/postgres.ts'
-import { createHistoryBase } from '#test/support/version-rows.ts'
-import type { HistoryBase } from '#test/support/version-rows.ts'
+import { createHistoryBase, type HistoryBase } from '#test/support/version-rows.ts'
 
 const ROWS = 1_000
 

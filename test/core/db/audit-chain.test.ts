@@ -1,10 +1,8 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { EMPTY_AUDIT_HEAD, appendAudit, readAuditHead } from '#core/db/audit.ts'
-import { chainFault, readAuditChain } from '#core/db/audit-chain.ts'
-import type { ChainedEntry } from '#core/db/audit-chain.ts'
-import { inTransaction } from '#core/db/pool.ts'
-import type { Queryable } from '#core/db/pool.ts'
+import { chainFault, readAuditChain, type ChainedEntry } from '#core/db/audit-chain.ts'
+import { inTransaction, type Queryable } from '#core/db/pool.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { until } from '#test/support/until.ts'
 

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { decideOn } from '#core/domain/decision.ts'
 import { DEFAULT_CALIBRATION, NEAREST_LEVEL } from '#core/domain/default-calibration.ts'
-import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
+import { PREDICTORS, predictorOf, type Predictor } from '#core/domain/predictors.ts'
 
 /** @param others predictors that `features` does not name; absent: 0. */
 function list(features: Partial<Record<Predictor, number>>, others: readonly number[] = []): readonly number[] {

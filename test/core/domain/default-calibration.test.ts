@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { calibrationSchema, probability } from '#core/domain/calibration.ts'
-import type { Calibration } from '#core/domain/calibration.ts'
+import { calibrationSchema, probability, type Calibration } from '#core/domain/calibration.ts'
 import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { PREDICTORS } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
+import { PREDICTORS, type Predictor } from '#core/domain/predictors.ts'
 
 type Features = Partial<Record<Predictor, number>>
 

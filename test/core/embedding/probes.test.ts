@@ -2,11 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { spaceKey } from '#core/embedding/embedder.ts'
 import { createEmbedder, openEmbedder } from '#core/embedding/providers.ts'
 import { PROBES, withProbes } from '#core/embedding/probes.ts'
-import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { embeddingSpaceSchema, type EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { embeddersOf } from '#gateway/retrieve/embed.ts'
-import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { startEmbeddingEndpoint, vectorsByWords, type EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { send } from '#test/support/json-server.ts'
 
 const { signal } = new AbortController()

@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createEmbedder, openEmbedder } from '#core/embedding/providers.ts'
-import type { EndpointSettings } from '#core/embedding/providers.ts'
+import { createEmbedder, openEmbedder, type EndpointSettings } from '#core/embedding/providers.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'

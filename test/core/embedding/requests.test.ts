@@ -6,14 +6,12 @@ import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import { requestEmbeddings } from '#core/embedding/requests.ts'
-import type { EmbeddingsReply } from '#core/embedding/requests.ts'
+import { requestEmbeddings, type EmbeddingsReply } from '#core/embedding/requests.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { makeCertificates } from '#test/support/secrets.ts'
-import { startJsonServer } from '#test/support/json-server.ts'
-import type { JsonServer } from '#test/support/json-server.ts'
+import { startJsonServer, type JsonServer } from '#test/support/json-server.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 

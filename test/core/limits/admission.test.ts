@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import { endEpoch } from '#core/db/limit-epochs.ts'
-import { admit } from '#core/limits/admission.ts'
-import type { AdmissionDeps } from '#core/limits/admission.ts'
+import { admit, type AdmissionDeps } from '#core/limits/admission.ts'
 import { entitlementKeys } from '#core/limits/counter-keys.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { createCandidate } from '#test/support/limits.ts'

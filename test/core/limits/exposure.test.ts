@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exposureLevel, exposureMarks, exposureOpensOn } from '#core/domain/exposure.ts'
-import { exposureKey, tag } from '#core/limits/counter-keys.ts'
-import type { LimitScope } from '#core/limits/counter-keys.ts'
+import { exposureKey, tag, type LimitScope } from '#core/limits/counter-keys.ts'
 import { EPOCH, MANY, WINDOW_MS, openTestCounters, passages, plan } from './test-counters.ts'
 
 const { ask: charge, createScope, end, redis, serve, setNow } = await openTestCounters()

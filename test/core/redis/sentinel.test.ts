@@ -1,6 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
@@ -8,11 +7,9 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openPrimary } from '#core/redis/primary.ts'
-import type { PrimaryConnection } from '#core/redis/primary.ts'
+import { openPrimary, type PrimaryConnection } from '#core/redis/primary.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
-import { makeCertificates } from '#test/support/secrets.ts'
-import type { Certificates } from '#test/support/secrets.ts'
+import { makeCertificates, type Certificates } from '#test/support/secrets.ts'
 import {
   PRIMARY_SETTINGS,
   replicaKnown,

@@ -1,7 +1,6 @@
 import type { Draw } from '../draw.ts'
 import type { MappingText } from '../sources.ts'
-import { otherText, spelledOtherwise, withFile } from './alteration.ts'
-import type { Alteration, Altered, Expectation } from './alteration.ts'
+import { otherText, spelledOtherwise, withFile, type Alteration, type Altered, type Expectation } from './alteration.ts'
 
 interface RecordText {
   readonly id: string

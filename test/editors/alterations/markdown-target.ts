@@ -1,9 +1,7 @@
 import type { Draw } from '../draw.ts'
 import type { Sources } from '../sources.ts'
-import { withFile } from './alteration.ts'
-import type { Alteration, Altered, Expectation } from './alteration.ts'
-import { parseMarkdown, withProvision, writeMarkdown } from './markdown-file.ts'
-import type { MarkdownFile } from './markdown-file.ts'
+import { withFile, type Alteration, type Altered, type Expectation } from './alteration.ts'
+import { parseMarkdown, withProvision, writeMarkdown, type MarkdownFile } from './markdown-file.ts'
 
 export interface Target {
   readonly name: string

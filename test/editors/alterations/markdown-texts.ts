@@ -1,5 +1,4 @@
-import { otherText, spelledOtherwise } from './alteration.ts'
-import type { Alteration, Expectation } from './alteration.ts'
+import { otherText, spelledOtherwise, type Alteration, type Expectation } from './alteration.ts'
 import { headingAndText } from './markdown-file.ts'
 import { ofMarkdown } from './markdown-target.ts'
 

@@ -1,7 +1,6 @@
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import type { Draw } from '../draw.ts'
-import { otherText, spelledOtherwise, withFile } from './alteration.ts'
-import type { Alteration, Expectation } from './alteration.ts'
+import { otherText, spelledOtherwise, withFile, type Alteration, type Expectation } from './alteration.ts'
 import { beginningOf, fieldOf, headingAndText, parseMarkdown, withFields, writeMarkdown } from './markdown-file.ts'
 import type { MarkdownFile } from './markdown-file.ts'
 import { ofMarkdown } from './markdown-target.ts'

@@ -1,5 +1,4 @@
-import { withFile } from './alteration.ts'
-import type { Alteration } from './alteration.ts'
+import { withFile, type Alteration } from './alteration.ts'
 import type { Sources } from '../sources.ts'
 import { parseMarkdown, writeMarkdown } from './markdown-file.ts'
 

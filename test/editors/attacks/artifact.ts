@@ -23,8 +23,7 @@ import type { Draw } from '../draw.ts'
 import type { BuiltLaw } from '../laboratory.ts'
 import { TODAY, surfaceOf } from '../surface.ts'
 import type { Violation } from '../oracle.ts'
-import { refusalOf } from './attack.ts'
-import type { Attack } from './attack.ts'
+import { refusalOf, type Attack } from './attack.ts'
 
 const TIMEOUT_MS = 60_000
 const PROBES_MAX = 12

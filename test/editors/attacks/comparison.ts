@@ -1,11 +1,9 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assertArtifactAsRecorded } from '#jobs/review/files.ts'
-import { isRefused } from '../laboratory.ts'
-import type { BuiltLaw, Laboratory } from '../laboratory.ts'
+import { isRefused, type BuiltLaw, type Laboratory } from '../laboratory.ts'
 import { editInPlace } from './artifact.ts'
-import { refusalOf } from './attack.ts'
-import type { Attack, AttackResult } from './attack.ts'
+import { refusalOf, type Attack, type AttackResult } from './attack.ts'
 
 /** What the comparison reads is altered after the candidate was built and before both are compared. */
 export const COMPARED: Attack = {

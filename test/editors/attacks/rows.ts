@@ -1,5 +1,4 @@
-import { refusalOf } from './attack.ts'
-import type { Attack } from './attack.ts'
+import { refusalOf, type Attack } from './attack.ts'
 
 /** What decides which law is served and who approved it. */
 const TABLES = [

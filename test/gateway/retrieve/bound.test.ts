@@ -5,8 +5,7 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { bound } from '#gateway/retrieve/bound.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
-import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
-import type { Abstention } from '#gateway/retrieve/schema.ts'
+import { retrievalResponseSchema, type Abstention } from '#gateway/retrieve/schema.ts'
 
 const ids = { requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }
 const query = { vector: new Float32Array(8), tokens: null, characters: null }

@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import { createConcurrencyLimit } from '#gateway/retrieve/concurrency-limit.ts'
-import type { ConcurrencyLimit, Slot } from '#gateway/retrieve/concurrency-limit.ts'
+import { createConcurrencyLimit, type ConcurrencyLimit, type Slot } from '#gateway/retrieve/concurrency-limit.ts'
 
 const { requestsActiveMin: MIN, requestsActiveFirst: FIRST, requestsActiveMax: MAX } = GATEWAY_BOUNDS
 const never = new AbortController().signal

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { ServiceError } from '#core/platform/errors.ts'
-import { narrow } from '#gateway/retrieve/narrow.ts'
-import type { Narrowed } from '#gateway/retrieve/narrow.ts'
+import { narrow, type Narrowed } from '#gateway/retrieve/narrow.ts'
 import { activeEntitlement } from './pinned.ts'
 
 const languages = fc.uniqueArray(fc.constantFrom('en', 'fr', 'de', 'pt-BR', 'EN', 'pt-br'), { minLength: 1 })

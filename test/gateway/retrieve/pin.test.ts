@@ -1,7 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import { pin } from '#gateway/retrieve/pin.ts'
-import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
+import { pin, type PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import { accessTo, activeEntitlement, pinnedRequest } from './pinned.ts'
 

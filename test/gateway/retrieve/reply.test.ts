@@ -3,8 +3,7 @@ import { ServiceError } from '#core/platform/errors.ts'
 import type { ChargeDecision } from '#core/limits/counters.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
-import { errorReply } from '#gateway/retrieve/reply.ts'
-import type { Windows } from '#gateway/retrieve/reply.ts'
+import { errorReply, type Windows } from '#gateway/retrieve/reply.ts'
 
 const ids = { requestId: 'req_1', traceId: 'ret_1' }
 

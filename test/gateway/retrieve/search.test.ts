@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { FoundPassage, SearchQuery, SearchResult, Withdrawn } from '#core/domain/search.ts'
-import { search } from '#gateway/retrieve/search.ts'
-import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
+import { search, type Evidence, type SearchDeps } from '#gateway/retrieve/search.ts'
 import { ordering } from '#test/support/reader-endpoint.ts'
-import { context, foundPassage, pinnedRequest } from './pinned.ts'
-import type { PinnedTraits } from './pinned.ts'
+import { context, foundPassage, pinnedRequest, type PinnedTraits } from './pinned.ts'
 
 const query = { vector: Float32Array.of(0.6, 0.8), tokens: null, characters: null }
 

@@ -1,7 +1,6 @@
 import { verify } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { insertLink, readChain } from '#core/db/version-chain.ts'
-import type { ChainLink } from '#core/db/version-chain.ts'
+import { insertLink, readChain, type ChainLink } from '#core/db/version-chain.ts'
 import { chainEntrySchema, chainText } from '#core/domain/version-chain.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { openTestPools } from '#test/support/postgres.ts'

@@ -3,11 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { graphWithoutWeights } from '#jobs/encoder/graph-file.ts'
 import { openEncoder } from '#jobs/encoder/encoder.ts'
 import { readModelFolder } from '#jobs/encoder/model-folder.ts'
-import { TINY_DIMENSIONS, writeTinyModel } from '#test/support/tiny-model.ts'
-import type { TinyModelChange } from '#test/support/tiny-model.ts'
+import { TINY_DIMENSIONS, writeTinyModel, type TinyModelChange } from '#test/support/tiny-model.ts'
 import fc from 'fast-check'
-import { Tokenizer, createTokenizer } from '#jobs/encoder/tokenizer.ts'
-import type { TokenizerFile } from '#jobs/encoder/tokenizer.ts'
+import { Tokenizer, createTokenizer, type TokenizerFile } from '#jobs/encoder/tokenizer.ts'
 
 const pooling = { word_embedding_dimension: TINY_DIMENSIONS }
 const dense = [

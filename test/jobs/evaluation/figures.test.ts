@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluation/figures.ts'
-import type { DecisionOptions } from '#jobs/evaluation/figures.ts'
-import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
-import type { Outcome } from '#jobs/evaluation/outcomes.ts'
+import { fitDecision, observedValue, rankingsOf, scoredBy, type DecisionOptions } from '#jobs/evaluation/figures.ts'
+import { outcomeOf, type Outcome } from '#jobs/evaluation/outcomes.ts'
 import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
 /** The logistic function of the first passage's coverage. */

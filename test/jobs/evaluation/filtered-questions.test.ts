@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
-import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
-import type { FilteredMeasurement } from '#jobs/evaluation/filtered-questions.ts'
+import { filteredRecallOf, type FilteredMeasurement } from '#jobs/evaluation/filtered-questions.ts'
 import { asking } from '#test/support/evaluation.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'

@@ -1,7 +1,6 @@
 import { credentials, status } from '@grpc/grpc-js'
 import { afterEach, expect, test } from 'vitest'
-import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import { prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import { startFakeNode } from '#test/support/search-node.ts'
 

@@ -6,8 +6,7 @@ import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifes
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { openJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness, type JobsHarness } from '#test/support/jobs.ts'
 import { evaluationOf, importRulebook, rulebook, serve } from './rulebook.ts'
 
 const harness = await openJobsHarness()

@@ -5,11 +5,9 @@ import type { Changes } from '#core/domain/changes.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesNamed } from '#test/support/compared-contents.ts'
-import { openJobsHarness } from '#test/support/jobs.ts'
-import type { JobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness, type JobsHarness } from '#test/support/jobs.ts'
 import { until } from '#test/support/until.ts'
-import { evaluationOf, importRulebook, rulebook, serve, withChapter } from './rulebook.ts'
-import type { Rulebook } from './rulebook.ts'
+import { evaluationOf, importRulebook, rulebook, serve, withChapter, type Rulebook } from './rulebook.ts'
 
 /** Ways in which an editor has other law served, and what the comparison names. */
 

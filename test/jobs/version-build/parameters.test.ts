@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { EMBEDDINGS } from '#core/embedding/embedder.ts'
-import type { Embedding } from '#core/embedding/embedder.ts'
+import { EMBEDDINGS, type Embedding } from '#core/embedding/embedder.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { FUSION_WEIGHTS } from '#jobs/evaluation/fusion.ts'

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { releaseRun } from '#core/db/build-runs.ts'
-import { cancelBuild, readBuild } from '#core/db/builds.ts'
-import type { BuildFence } from '#core/db/builds.ts'
+import { cancelBuild, readBuild, type BuildFence } from '#core/db/builds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
-import { afterRun, claimRun, endLostRuns, retryWaitMs, settleRun } from '#jobs/version-build/process.ts'
-import type { Ending } from '#jobs/version-build/process.ts'
+import { afterRun, claimRun, endLostRuns, retryWaitMs, settleRun, type Ending } from '#jobs/version-build/process.ts'
 import { smallSource, openJobsHarness } from '#test/support/jobs.ts'
 import { explainExit, defaultBuildHeapMb } from '#jobs/version-build/unexpected-exit.ts'
 

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalReference, createActAliases, referencesIn } from '#law/citations/parser.ts'
 import { cpuMs } from '#test/support/processes.ts'
-import { CORPUS_ALIASES, readCases } from './cases.ts'
-import type { Case } from './cases.ts'
+import { CORPUS_ALIASES, readCases, type Case } from './cases.ts'
 
 const CASES = [...readCases('first'), ...readCases('second'), ...readCases('third'), ...readCases('fourth')]
 const FAMILIES = ['us', 'eu', 'uk', 'de', 'fr', 'rulebook']

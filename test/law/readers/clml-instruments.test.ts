@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#law/readers/read.ts'
-import type { ReadDocument } from '#law/readers/read.ts'
+import { readDocument, type ReadDocument } from '#law/readers/read.ts'
 
 const NAMES = 'xmlns="http://www.legislation.gov.uk/namespaces/legislation"'
 const META =

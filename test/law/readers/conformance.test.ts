@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { shareOf } from '#law/readers/coverage.ts'
-import { readDocument } from '#law/readers/read.ts'
-import type { ReadDocument } from '#law/readers/read.ts'
+import { readDocument, type ReadDocument } from '#law/readers/read.ts'
 import { docxOf, paragraph } from './files.ts'
 import { SAMPLES } from './samples.ts'
 

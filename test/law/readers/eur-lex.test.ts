@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#law/readers/read.ts'
-import type { ReadDocument } from '#law/readers/read.ts'
+import { readDocument, type ReadDocument } from '#law/readers/read.ts'
 
 async function pageOf(body: string): Promise<ReadDocument> {
   const page = `<!doctype html><html><head><title>L_2007001EN.01000101.xml</title></head><body>${body}</body></html>`

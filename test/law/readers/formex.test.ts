@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#law/readers/read.ts'
-import type { ReadDocument } from '#law/readers/read.ts'
+import { readDocument, type ReadDocument } from '#law/readers/read.ts'
 
 const BIB =
   '<BIB.INSTANCE><DOCUMENT.REF><COLL>L</COLL></DOCUMENT.REF><LG.DOC>EN</LG.DOC><NO.DOC FORMAT="YN"><NO.CURRENT>679</NO.CURRENT><YEAR>2016</YEAR></NO.DOC></BIB.INSTANCE>'

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#law/readers/read.ts'
-import type { ReadDocument } from '#law/readers/read.ts'
+import { readDocument, type ReadDocument } from '#law/readers/read.ts'
 
 async function lawOf(front: string, heading: string, rest: string): Promise<ReadDocument> {
   const page = `---\n${front}\n---\n\n# ${heading}\n\nAusfertigungsdatum\n:   2016-10-26\n\n${rest}`

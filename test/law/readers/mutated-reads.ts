@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
-import { MUTATIONS, mutated } from './mutations.ts'
-import type { Mutation } from './mutations.ts'
+import { MUTATIONS, mutated, type Mutation } from './mutations.ts'
 import { SAMPLES } from './samples.ts'
 
 /**

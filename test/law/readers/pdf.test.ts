@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
 import { createPlaces } from '#law/readers/places.ts'
-import { readDocument } from '#law/readers/read.ts'
-import type { ReadDocument } from '#law/readers/read.ts'
-import { pdfOf } from './files.ts'
-import type { DrawnLine } from './files.ts'
+import { readDocument, type ReadDocument } from '#law/readers/read.ts'
+import { pdfOf, type DrawnLine } from './files.ts'
 
 const LEADING = 13
 

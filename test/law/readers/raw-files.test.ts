@@ -5,13 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import { inspectionOf } from '#law/readers/inspect.ts'
-import type { Inspection } from '#law/readers/inspect.ts'
+import { inspectionOf, type Inspection } from '#law/readers/inspect.ts'
 import { readDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 import { SAMPLES } from './samples.ts'
-import { differences, parseSummaries, summaryOf } from './summary.ts'
-import type { Summary } from './summary.ts'
+import { differences, parseSummaries, summaryOf, type Summary } from './summary.ts'
 
 const RAW = fileURLToPath(new URL('../../../../shared/data/raw', import.meta.url))
 const present = existsSync(RAW)

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { shareOf } from '#law/readers/coverage.ts'
-import { readDocument } from '#law/readers/read.ts'
-import type { ReadDocument } from '#law/readers/read.ts'
+import { readDocument, type ReadDocument } from '#law/readers/read.ts'
 
 const NAMES = 'xmlns="http://schemas.gpo.gov/xml/uslm" xmlns:dc="http://purl.org/dc/elements/1.1/" xml:lang="en"'
 

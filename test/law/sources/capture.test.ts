@@ -9,8 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { SOURCE_BOUNDS } from '#law/sources/bounds.ts'
 import { captureSources, snapshotId } from '#law/sources/capture.ts'
-import { listSource } from '#law/sources/list.ts'
-import type { SourceFile } from '#law/sources/list.ts'
+import { listSource, type SourceFile } from '#law/sources/list.ts'
 
 /** A program of the system. */
 const MAKE_PIPE = 'mkfifo'

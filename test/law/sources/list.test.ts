@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listSource, mayBelongToCorpus } from '#law/sources/list.ts'
-import type { SourceFormat } from '#law/sources/list.ts'
+import { listSource, mayBelongToCorpus, type SourceFormat } from '#law/sources/list.ts'
 
 let root: string
 beforeAll(async () => {

@@ -1,7 +1,5 @@
-import { periodOf } from '../evidence.ts'
-import type { Period } from '../evidence.ts'
-import { check } from './check.ts'
-import type { Check } from './check.ts'
+import { periodOf, type Period } from '../evidence.ts'
+import { check, type Check } from './check.ts'
 import { mostAtOnce, occupancyOf } from './intervals.ts'
 import { surelyLeased } from './leases.ts'
 

@@ -1,5 +1,4 @@
-import { reservationIdOf } from '../record.ts'
-import type { RequestRecord } from '../record.ts'
+import { reservationIdOf, type RequestRecord } from '../record.ts'
 import { periodOf } from '../evidence.ts'
 import { check } from './check.ts'
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServedPassage } from '#core/domain/exposure.ts'
-import { NOON_MS, craftEvidence, delivered, refunded, refused, violatedChecks } from './crafted.ts'
-import type { Exchange } from './crafted.ts'
+import { NOON_MS, craftEvidence, delivered, refunded, refused, violatedChecks, type Exchange } from './crafted.ts'
 
 /** Violations that no planted fault of `test/load/run.test.ts` brings about. */
 type Case = readonly [what: string, limits: object, exchanges: readonly Exchange[], violated: readonly string[]]

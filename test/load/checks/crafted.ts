@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import { periodOf } from '#test/load/evidence.ts'
-import type { Evidence, Reservation } from '#test/load/evidence.ts'
+import { periodOf, type Evidence, type Reservation } from '#test/load/evidence.ts'
 import { NO_REPLY } from '#test/load/client.ts'
 import type { RequestRecord } from '#test/load/record.ts'
 import { CHECKS } from '#test/load/run.ts'

@@ -1,11 +1,9 @@
-import { documentMark, exposureLevel, exposureMarks as marksUnder } from '#core/domain/exposure.ts'
-import type { ServedPassage } from '#core/domain/exposure.ts'
+import { documentMark, exposureLevel, exposureMarks as marksUnder, type ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
-import { reservationIdOf } from '../record.ts'
-import type { RequestRecord } from '../record.ts'
+import { reservationIdOf, type RequestRecord } from '../record.ts'
 import { check } from './check.ts'
 
 /** Past the soft mark a fifth of the rate is left (core/limits/README.md). */

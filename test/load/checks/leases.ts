@@ -1,5 +1,4 @@
-import { reservationIdOf } from '../record.ts'
-import type { RequestRecord } from '../record.ts'
+import { reservationIdOf, type RequestRecord } from '../record.ts'
 import type { Reservation } from '../evidence.ts'
 import type { TenantEvidence } from './check.ts'
 import type { Interval } from './intervals.ts'

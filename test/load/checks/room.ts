@@ -1,10 +1,7 @@
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { isRateRefusal, isThrottleRefusal } from '../record.ts'
-import type { RequestRecord } from '../record.ts'
-import { periodOf } from '../evidence.ts'
-import type { Period } from '../evidence.ts'
-import { check } from './check.ts'
-import type { TenantEvidence } from './check.ts'
+import { isRateRefusal, isThrottleRefusal, type RequestRecord } from '../record.ts'
+import { periodOf, type Period } from '../evidence.ts'
+import { check, type TenantEvidence } from './check.ts'
 import { mostAtOnce, occupancyOf } from './intervals.ts'
 import { CUT_OFF_MS, firstChargedMs, perhapsLeased, perhapsUndone, recordsById } from './leases.ts'
 

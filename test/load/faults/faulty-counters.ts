@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openCounters as openReal } from '#core/limits/counters.ts'
-import type { Counters } from '#core/limits/counters.ts'
+import { openCounters as openReal, type Counters } from '#core/limits/counters.ts'
 import type { Log } from '#core/platform/log.ts'
 import { faultOf } from './fault.ts'
 

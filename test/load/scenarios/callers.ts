@@ -1,5 +1,4 @@
-import { poisson } from '../arrivals.ts'
-import type { Arrival, Behaviour } from '../arrivals.ts'
+import { poisson, type Arrival, type Behaviour } from '../arrivals.ts'
 import type { Scenario } from './scenario.ts'
 
 const COPIES = 5

@@ -1,9 +1,7 @@
-import { poisson } from '../arrivals.ts'
-import type { Arrival } from '../arrivals.ts'
+import { poisson, type Arrival } from '../arrivals.ts'
 import { percentile } from '#test/bench/load.ts'
 import type { RequestRecord } from '../record.ts'
-import { goodput } from './scenario.ts'
-import type { Scenario, Stage } from './scenario.ts'
+import { goodput, type Scenario, type Stage } from './scenario.ts'
 
 const FIRST_PER_SECOND = 25
 const GROWTH = 1.35

@@ -1,6 +1,5 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { burst, evenly, poisson } from '../arrivals.ts'
-import type { Arrival } from '../arrivals.ts'
+import { burst, evenly, poisson, type Arrival } from '../arrivals.ts'
 import type { Scenario, Stage } from './scenario.ts'
 
 const CAP = 8

@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis'
-import { startGateway } from '#operator/demo/local/stack.ts'
-import type { LocalGateway } from '#operator/demo/local/stack.ts'
+import { startGateway, type LocalGateway } from '#operator/demo/local/stack.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { CLOCK_KEY } from '#test/support/limits.ts'
 import type { Installation } from './installation.ts'

@@ -1,5 +1,4 @@
-import { openCounters as openReal } from '#core/limits/counters.ts'
-import type { Counters } from '#core/limits/counters.ts'
+import { openCounters as openReal, type Counters } from '#core/limits/counters.ts'
 import type { Log } from '#core/platform/log.ts'
 import { MOVED_CLOCK } from '#test/support/limits.ts'
 

@@ -10,8 +10,7 @@ import { grantAccess } from '#test/support/caller.ts'
 import { createClient } from '../client.ts'
 import type { Tenant } from '../evidence.ts'
 import type { LoadSettings, TenantWanted } from '../scenarios/scenario.ts'
-import { MOVED_CLOCK, startGateways } from './gateways.ts'
-import type { Gateways } from './gateways.ts'
+import { MOVED_CLOCK, startGateways, type Gateways } from './gateways.ts'
 import type { Installation } from './installation.ts'
 
 export type Services = Awaited<ReturnType<typeof openServices>>

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { flaggedEmbedding, openFlaggedEmbedder } from '#operator/command-line/embedding-flags.ts'
-import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+import { flaggedEmbedding, openFlaggedEmbedder, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 import { modelFolderOf, withOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import { TINY_DIMENSIONS, tinyVector, writeTinyModel } from '#test/support/tiny-model.ts'
 import { folderOfTest } from '#test/support/folder.ts'

@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { startBuild } from '#operator/actions/builds.ts'
-import { commandLine } from '#test/support/operator-cli.ts'
-import type { Cli } from '#test/support/operator-cli.ts'
+import { commandLine, type Cli } from '#test/support/operator-cli.ts'
 import {
   finishBuild,
   idsOf,

@@ -1,7 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { NO_ENGINE } from '#core/engine/settings.ts'
-import type { EngineSettings } from '#core/engine/settings.ts'
+import { NO_ENGINE, type EngineSettings } from '#core/engine/settings.ts'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { startReplayNode } from '#operator/commands/replay.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'

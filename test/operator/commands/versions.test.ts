@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createHistoryBase } from '#test/support/version-rows.ts'
-import type { HistoryBase } from '#test/support/version-rows.ts'
+import { createHistoryBase, type HistoryBase } from '#test/support/version-rows.ts'
 import { openCorpusHarness } from '#test/support/operator-corpus.ts'
 import { createTestKey, firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 

@@ -4,8 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { COMPILE_CACHE } from '#test/support/processes.ts'
-import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { startEmbeddingEndpoint, vectorsByWords, type EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { folderOfTest } from '#test/support/folder.ts'
 
 let folder: string

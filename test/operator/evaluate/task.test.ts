@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readTask } from '#operator/evaluate/task.ts'
-import type { Task } from '#operator/evaluate/task.ts'
+import { readTask, type Task } from '#operator/evaluate/task.ts'
 import { findTaskFiles } from '#operator/evaluate/text-lines.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import { areTextsPresent, CORPORA_FOLDER } from './judgements.ts'
-import { measureCitations, totalOf } from './score.ts'
-import type { Score } from './score.ts'
+import { measureCitations, totalOf, type Score } from './score.ts'
 
 const USAGE = `npm run measure:citations -- [--part tuning|reporting] [--data FOLDER]
 

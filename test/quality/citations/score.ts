@@ -1,7 +1,5 @@
-import { createActAliases, referencesIn } from '#law/citations/parser.ts'
-import type { ActAliases, ExplicitReference } from '#law/citations/parser.ts'
-import { CORPORA, readActs, readSentences, readTexts } from './judgements.ts'
-import type { Part, Sentence } from './judgements.ts'
+import { createActAliases, referencesIn, type ActAliases, type ExplicitReference } from '#law/citations/parser.ts'
+import { CORPORA, readActs, readSentences, readTexts, type Part, type Sentence } from './judgements.ts'
 
 /** Names of the acts of a corpus, and their ids. */
 export interface Vocabulary {

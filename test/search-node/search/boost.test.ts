@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { boostNamed, namedOrder } from '#search-node/search/boost.ts'
-import { NEARNESS } from '#search-node/search/interfaces.ts'
-import type { NamedBy } from '#search-node/search/interfaces.ts'
+import { NEARNESS, type NamedBy } from '#search-node/search/interfaces.ts'
 
 const candidate = fc.record({
   row: fc.nat({ max: 1_000 }),

@@ -1,13 +1,10 @@
 import { expect } from 'vitest'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import type { Coverage } from '#core/index/ngrams/coverage.ts'
-import { PREDICTORS } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
-import { predictorsOf } from '#search-node/search/predictors.ts'
-import type { RankedRows } from '#search-node/search/predictors.ts'
+import { PREDICTORS, type Predictor } from '#core/domain/predictors.ts'
+import { predictorsOf, type RankedRows } from '#search-node/search/predictors.ts'
 import { rescoreRows } from '#search-node/search/rescore.ts'
-import { withForward } from '#test/support/lexical-index.ts'
-import type { ForwardPassage } from '#test/support/lexical-index.ts'
+import { withForward, type ForwardPassage } from '#test/support/lexical-index.ts'
 
 export type Features = Readonly<Record<Predictor, number>>
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { fuse, Z_SCORE_WEIGHT } from '#search-node/search/fuse.ts'
-import type { Candidates } from '#search-node/search/fuse.ts'
+import { fuse, Z_SCORE_WEIGHT, type Candidates } from '#search-node/search/fuse.ts'
 
 function candidates(lexical: readonly number[] | undefined, dense: readonly number[] | undefined): Candidates {
   const rows = Uint32Array.from({ length: lexical?.length ?? dense?.length ?? 0 }, (_, row) => row)

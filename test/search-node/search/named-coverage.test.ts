@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { namedCoverage } from '#search-node/search/named-coverage.ts'
-import type { NamedCoverage } from '#search-node/search/named-coverage.ts'
-import { said, termsOf, withForward } from '#test/support/lexical-index.ts'
-import type { ForwardPassage } from '#test/support/lexical-index.ts'
+import { namedCoverage, type NamedCoverage } from '#search-node/search/named-coverage.ts'
+import { said, termsOf, withForward, type ForwardPassage } from '#test/support/lexical-index.ts'
 
 function wordsOf(passage: ForwardPassage): Uint32Array {
   const { language, heading, text } = termsOf(passage)

@@ -2,10 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { SearchResult } from '#core/domain/search.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
-import { wordedRows } from '#test/support/passages.ts'
-import type { PassageTraits } from '#test/support/passages.ts'
-import { UNLIMITED, inputOf } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { wordedRows, type PassageTraits } from '#test/support/passages.ts'
+import { UNLIMITED, inputOf, type Searchable } from '#test/support/search.ts'
 import { openCorpus } from '#test/support/fixtures.ts'
 
 /** Of equal length; only the second holds the parts of the compound that is asked for. */

@@ -1,12 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { nearPairs, firstCoverage } from '#search-node/search/predictor-words.ts'
-import type { RowWords } from '#search-node/search/predictor-words.ts'
+import { nearPairs, firstCoverage, type RowWords } from '#search-node/search/predictor-words.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/interfaces.ts'
-import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/lexical-index.ts'
-import type { Passage } from '#test/support/lexical-index.ts'
+import { anyCorpus, anyText, said, termsOf, withForward, type Passage } from '#test/support/lexical-index.ts'
 
 type Measure = (question: Question, rows: readonly RowWords[]) => number | undefined
 

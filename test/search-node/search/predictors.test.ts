@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { predictorsOf } from '#search-node/search/predictors.ts'
-import type { PredictorInput } from '#search-node/search/predictors.ts'
-import { NOTHING, NO_COVERAGE, featuresOf, measured, ranked } from './features.ts'
-import type { Features } from './features.ts'
+import { predictorsOf, type PredictorInput } from '#search-node/search/predictors.ts'
+import { NOTHING, NO_COVERAGE, featuresOf, measured, ranked, type Features } from './features.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/lexical-index.ts'
 
 /** Features of a list over passages that all say "anchor ballast", two a document; given fields override it. */

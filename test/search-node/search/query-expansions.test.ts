@@ -4,8 +4,7 @@ import type { SearchResult } from '#core/domain/search.ts'
 import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { compareExpansions } from '#search-node/search/candidates/query-expansions/search.ts'
 import { questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
-import { EVERYTHING } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { EVERYTHING, type Searchable } from '#test/support/search.ts'
 import { openCorpus } from '#test/support/fixtures.ts'
 
 const rows = wordedRows({ rows: 200, dimensions: 8, seed: 3, clusters: 10 })

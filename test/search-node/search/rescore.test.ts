@@ -4,10 +4,8 @@ import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/interfaces.ts'
-import { RESCORE, greatestScore, rescoreRows } from '#search-node/search/rescore.ts'
-import type { ContextWindow } from '#search-node/search/rescore.ts'
-import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/lexical-index.ts'
-import type { ForwardPassage } from '#test/support/lexical-index.ts'
+import { RESCORE, greatestScore, rescoreRows, type ContextWindow } from '#search-node/search/rescore.ts'
+import { anyCorpus, anyText, said, termsOf, withForward, type ForwardPassage } from '#test/support/lexical-index.ts'
 
 function contextWindow(
   corpus: readonly ForwardPassage[],

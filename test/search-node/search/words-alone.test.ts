@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
+import { PREDICTORS, predictorOf, type Predictor } from '#core/domain/predictors.ts'
 import { questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
 import { openCorpus } from '#test/support/fixtures.ts'
 

@@ -3,8 +3,7 @@ import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
 import { expectEventually } from '#test/support/until.ts'
-import { createHeldPool } from './held-pool.ts'
-import type { HeldPool } from './held-pool.ts'
+import { createHeldPool, type HeldPool } from './held-pool.ts'
 
 const artifact: ArtifactRef = {
   versionId: 'p',

@@ -1,10 +1,8 @@
 import type { AnswerChange, NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
 import type { ServedValue } from '#jobs/evaluation/compare/served-fields.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
-import { NOTHING, html } from '#jobs/platform/page/markup.ts'
-import type { Markup } from '#jobs/platform/page/markup.ts'
-import { isOfPassage } from './neighbours.ts'
-import type { Near, Placed } from './neighbours.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
+import { isOfPassage, type Near, type Placed } from './neighbours.ts'
 import { wordDifference } from './word-difference.ts'
 
 const NO_VALUE = 'none'

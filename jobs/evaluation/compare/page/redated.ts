@@ -1,12 +1,9 @@
 import type { NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
-import { differingFields, fieldsNamed } from '#jobs/evaluation/compare/served-fields.ts'
-import type { ServedField } from '#jobs/evaluation/compare/served-fields.ts'
+import { differingFields, fieldsNamed, type ServedField } from '#jobs/evaluation/compare/served-fields.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { html } from '#jobs/platform/page/markup.ts'
-import { cardOf, fieldsList, passageInPlace } from './cards.ts'
-import type { Card } from './cards.ts'
-import { isOfPassage } from './neighbours.ts'
-import type { Placed } from './neighbours.ts'
+import { cardOf, fieldsList, passageInPlace, type Card } from './cards.ts'
+import { isOfPassage, type Placed } from './neighbours.ts'
 
 /** A passage that the candidate holds from another day on: the comparison names its removal and its addition. */
 export interface Redated {

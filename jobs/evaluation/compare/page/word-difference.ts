@@ -1,7 +1,6 @@
 import { diffWordsWithSpace } from 'diff'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import { NOTHING, html } from '#jobs/platform/page/markup.ts'
-import type { Markup } from '#jobs/platform/page/markup.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 
 const ELLIPSIS = ' … '
 

@@ -1,9 +1,6 @@
-import { blocksOf, endsLikeSentence, lineOf } from './blocks.ts'
-import type { BlockWarning, HeadingLine } from './blocks.ts'
-import { createCutter, createKeeper, textIn } from '#law/readers/comments.ts'
-import type { TextRange } from '#law/readers/comments.ts'
-import { anchorsOf } from '#law/readers/heading-anchors.ts'
-import type { HeadingAnchor } from '#law/readers/heading-anchors.ts'
+import { blocksOf, endsLikeSentence, lineOf, type BlockWarning, type HeadingLine } from './blocks.ts'
+import { createCutter, createKeeper, textIn, type TextRange } from '#law/readers/comments.ts'
+import { anchorsOf, type HeadingAnchor } from '#law/readers/heading-anchors.ts'
 import { isBlank, withoutSpace } from '#law/readers/text.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 

@@ -1,7 +1,6 @@
 import { contextOf } from '#core/index/passages/selector.ts'
 import type { TextRange } from '#law/readers/comments.ts'
-import { createByteCounter } from '#law/readers/places.ts'
-import type { PlaceOf } from '#law/readers/places.ts'
+import { createByteCounter, type PlaceOf } from '#law/readers/places.ts'
 
 /**
  * Returns a function that gives the places of sections in the bytes of their file. Sections are asked for in order.

@@ -1,14 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
-import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Interface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import { ownEnvironment, userCacheFolder } from '#jobs/platform/config.ts'
-import { freePort, LocalProcessError, lastLines } from '#operator/demo/local/supervised-process.ts'
-import type { OnSpawn } from '#operator/demo/local/supervised-process.ts'
+import { freePort, LocalProcessError, lastLines, type OnSpawn } from '#operator/demo/local/supervised-process.ts'
 
 const VERSION = '2.19.1.0'
 const PLUGIN = `org.opensearch.plugin:opensearch-knn:${VERSION}:zip`

@@ -2,8 +2,7 @@ import type { ReferencesReader } from '#core/index/references/reader.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { ancestorsOf, canonicalReference, referencesIn } from '#law/citations/parser.ts'
 import type { ActAliases, ExplicitReference, Reference } from '#law/citations/parser.ts'
-import { NEARNESS } from '#search-node/search/interfaces.ts'
-import type { NamedBy, NamedRows, Nearness } from '#search-node/search/interfaces.ts'
+import { NEARNESS, type NamedBy, type NamedRows, type Nearness } from '#search-node/search/interfaces.ts'
 
 /** Maximum of references per query that are looked up; later ones are ignored. */
 export const EXPLICIT_REFERENCES_MAX = 32

@@ -5,13 +5,10 @@ import type { Sq4Scan } from '#core/index/vectors/sq4-scan.ts'
 import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { createTopK } from '#core/index/top-k.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
-import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
-import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { listRows, type FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import type { ScoredCandidates, VectorCandidates } from '#search-node/search/interfaces.ts'
-import { IvfProbe } from './probe.ts'
-import type { ProbeQuery } from './probe.ts'
-import { exactRowsMax, FEW_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
-import type { PlanCosts, QueryPlan } from './query-plan.ts'
+import { IvfProbe, type ProbeQuery } from './probe.ts'
+import { exactRowsMax, FEW_ROWS_MAX, PLAN_COSTS, type PlanCosts, type QueryPlan } from './query-plan.ts'
 
 /** What a search by vector uses of an index beside its vectors. */
 export interface SearchedRows {

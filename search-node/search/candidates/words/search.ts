@@ -1,7 +1,6 @@
 import { CHUNK_ROWS } from '#core/index/lexical/layout.ts'
 import { countBits } from '#core/index/bitset.ts'
-import { createTopK } from '#core/index/top-k.ts'
-import type { Ranked, TopK } from '#core/index/top-k.ts'
+import { createTopK, type Ranked, type TopK } from '#core/index/top-k.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
 import type { LexicalGroup, LexicalQuery } from './query.ts'
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { spaceKey } from '#core/embedding/embedder.ts'
-import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { embeddingSpaceSchema, type EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { anyCorpus, said, termsOf, withForward } from '#test/support/lexical-index.ts'
-import type { ForwardPassage } from '#test/support/lexical-index.ts'
+import { anyCorpus, said, termsOf, withForward, type ForwardPassage } from '#test/support/lexical-index.ts'
 
 const hashesOf = (passage: ForwardPassage, field: 'heading' | 'text'): number[] =>
   termsOf(passage)[field].map((term) => tokenHash(primaryLanguage(passage.language), term))

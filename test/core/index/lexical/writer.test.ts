@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createLexicalWriter } from '#core/index/lexical/writer.ts'
-import type { LexicalFiles } from '#core/index/lexical/writer.ts'
+import { createLexicalWriter, type LexicalFiles } from '#core/index/lexical/writer.ts'
 import { analyze } from '#core/index/analysis/analyzer.ts'
 import { lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 

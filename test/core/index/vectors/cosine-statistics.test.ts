@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createCosineStatistics, meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
-import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
+import { createCosineStatistics, meanCosineOf, type CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { createVectorScores } from '#search-node/search/fuse.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
 

@@ -5,8 +5,7 @@ import { fitLogisticRegression, predict } from '#jobs/evaluation/calibration/log
 import type { LabelledSample } from '#jobs/evaluation/calibration/logistic-regression.ts'
 import { assignFolds, outOfFoldProbabilities } from '#jobs/evaluation/calibration/folds.ts'
 import { NAMED_BY_WORDS } from '#core/domain/default-calibration.ts'
-import { correctNamed } from '#jobs/evaluation/calibration/fit.ts'
-import type { CalibrationQuestion } from '#jobs/evaluation/calibration/fit.ts'
+import { correctNamed, type CalibrationQuestion } from '#jobs/evaluation/calibration/fit.ts'
 
 /**
  * Sixty samples of two features and a constant, from a linear congruential generator so that another program can make

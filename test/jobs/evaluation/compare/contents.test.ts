@@ -2,14 +2,12 @@ import { closeSync, copyFileSync, openSync, readFileSync, renameSync, writeSync 
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CHANGE_KINDS, changesInWords } from '#core/domain/changes.ts'
-import type { ChangeKind } from '#core/domain/changes.ts'
+import { CHANGE_KINDS, changesInWords, type ChangeKind } from '#core/domain/changes.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { testPassage } from '#test/support/passages.ts'
-import { comparePassages } from '#test/support/compared-contents.ts'
-import type { ComparedPassages } from '#test/support/compared-contents.ts'
+import { comparePassages, type ComparedPassages } from '#test/support/compared-contents.ts'
 
 const corpus = (size: number): readonly PassageRecord[] => Array.from({ length: size }, (_, n) => testPassage(n))
 const NONE = Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, 0]))

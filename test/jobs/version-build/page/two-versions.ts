@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
-import { importRulebook, rulebook, serve, withChapter } from '../rulebook.ts'
-import type { Rulebook } from '../rulebook.ts'
+import { importRulebook, rulebook, serve, withChapter, type Rulebook } from '../rulebook.ts'
 
 export const BOOK = rulebook(3)
 /** In the second chapter one word is another, the last provision is gone, and one is new. */

@@ -11,8 +11,7 @@ import { createQuestionWriter } from '#jobs/version-build/search-questions/write
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { writtenQuestions } from '#jobs/version-build/search-questions/written.ts'
-import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
-import type { JsonServer } from '#test/support/json-server.ts'
+import { bodyOf, send, startJsonServer, type JsonServer } from '#test/support/json-server.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 

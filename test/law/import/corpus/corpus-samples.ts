@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { readMapping } from '#law/import/mapping/mapping.ts'
-import type { Mapping } from '#law/import/mapping/mapping.ts'
+import { readMapping, type Mapping } from '#law/import/mapping/mapping.ts'
 
 const MAPPINGS = new URL('../../../../law/import/corpus/mappings/', import.meta.url)
 

@@ -8,8 +8,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { codePointsOf } from '#law/readers/text.ts'
 import { SAMPLES, TEXT, mappingOf } from './corpus-samples.ts'
-import { importFiles, importLines, line, smallMapping } from '#test/support/import.ts'
-import type { Imported } from '#test/support/import.ts'
+import { importFiles, importLines, line, smallMapping, type Imported } from '#test/support/import.ts'
 
 const CORPORA = fileURLToPath(new URL('../../../../../shared/data', import.meta.url))
 const present = existsSync(CORPORA)

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { actIdOf, aliasesOf } from '#law/import/passage/references.ts'
-import { importLines, line, smallMapping } from '#test/support/import.ts'
-import type { Imported } from '#test/support/import.ts'
+import { importLines, line, smallMapping, type Imported } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 const GDPR = { act: 'celex:{metadata.celex}', aliases: '{metadata.short}', reference: '{metadata.cited}' }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { importContents, importLines, line } from '#test/support/import.ts'
+import { importContents, importLines, line, type Imported } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
-import type { Imported } from '#test/support/import.ts'
 
 function idsOf({ passages }: Imported, language: string): unknown {
   return passages

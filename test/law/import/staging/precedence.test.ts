@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { DUPLICATE } from '#law/import/passage/stager.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, line, smallMapping, type Imported } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
-import type { Imported } from '#test/support/import.ts'
 
 const PRECEDENCE = 'another source has precedence'
 const OLD = 'A keeper of bees registers every hive.'

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { REVERSED_DATES } from '#law/import/passage/fields.ts'
-import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
-import type { Imported } from '#test/support/import.ts'
+import { importContents, importLines, line, smallMapping, type Imported } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'

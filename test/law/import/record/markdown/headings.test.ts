@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cutAtHeadings } from '#law/import/record/markdown/headings.ts'
-import type { Section } from '#law/import/record/markdown/headings.ts'
+import { cutAtHeadings, type Section } from '#law/import/record/markdown/headings.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 
 function sectionsOf(body: string): readonly Section[] {

@@ -2,8 +2,7 @@ import { describe, expect, inject, test } from 'vitest'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { EVERYTHING, RANKING } from '#test/support/search.ts'
-import { ownWord, queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
-import type { PassageTraits } from '#test/support/passages.ts'
+import { ownWord, queryNear, questionOn, seededRandom, wordedRows, type PassageTraits } from '#test/support/passages.ts'
 import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EXPLICIT_REFERENCES_MAX, NAMED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
-import { NEARNESS } from '#search-node/search/interfaces.ts'
-import type { NamedBy, Nearness } from '#search-node/search/interfaces.ts'
-import { resolve } from './resolved.ts'
-import type { Passage } from './resolved.ts'
+import { NEARNESS, type NamedBy, type Nearness } from '#search-node/search/interfaces.ts'
+import { resolve, type Passage } from './resolved.ts'
 
 const own = (...references: readonly string[]): Passage => ({ references })
 const named = (nearness: Nearness, reference = 0, withoutAct = false): NamedBy => ({ reference, nearness, withoutAct })
