@@ -10,11 +10,12 @@ import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { requestOf } from '#test/support/search.ts'
 import { nodeEnvironment } from '#test/support/search-node.ts'
-import { openNode, temporaryFolder } from '#test/support/fixtures.ts'
+import { openNode } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /** Files of a version are edited in place while a search node, a process of its own, serves it. */
 const keys = signingKeys()
-const store = temporaryFolder()
+const store = folderOfFile()
 
 const rows = testRows({ rows: 400, dimensions: 16, seed: 31 })
 const artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })

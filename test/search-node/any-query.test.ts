@@ -14,11 +14,12 @@ import { queryNear, questionOn, seededRandom, wordedRows } from '#test/support/p
 import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
-import { openNode, temporaryFolder } from '#test/support/fixtures.ts'
+import { openNode } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const keys = signingKeys()
 const SEED = 77
-const store = temporaryFolder()
+const store = folderOfFile()
 
 const rows = wordedRows({
   rows: 2_000,

@@ -6,10 +6,10 @@ import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const [earlier, current] = [signingKeys(), signingKeys()]
-const store = temporaryFolder()
+const store = folderOfFile()
 
 const build = (seed: number, { privateKeyDer }: typeof earlier): Promise<TestArtifact> =>
   buildTestArtifact({

@@ -13,7 +13,8 @@ import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, shownPassage, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
-import { openNode, temporaryFolder } from '#test/support/fixtures.ts'
+import { openNode } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const keys = signingKeys()
 const seed = 20_261
@@ -26,7 +27,7 @@ const FILTERS: Filters = {
   inForceOn: '2025-06-01',
   documents: [],
 }
-const store = temporaryFolder()
+const store = folderOfFile()
 
 const rows = testRows({
   rows: 1_200,

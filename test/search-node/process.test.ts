@@ -9,11 +9,11 @@ import { signingKeys } from '#test/support/secrets.ts'
 import { requestOf } from '#test/support/search.ts'
 import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const keys = signingKeys()
 const seed = 20_261
-const store = temporaryFolder()
+const store = folderOfFile()
 
 const rows = testRows({ rows: 1_200, dimensions: 32, seed })
 const artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })

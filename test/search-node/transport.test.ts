@@ -9,10 +9,10 @@ import { makeCertificates, signingKeys } from '#test/support/secrets.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { PLAINTEXT, nodeEnvironment, spawnNode, startNode, type NodeProcess } from '#test/support/search-node.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { publicKeyDer } = signingKeys()
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 const tls = ({ ca, cert, key }: { ca: string; cert: string; key: string }) => ({
   SEARCH_TLS_CA: ca,

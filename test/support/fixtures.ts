@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { credentials } from '@grpc/grpc-js'
 import { afterAll } from 'vitest'
 import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -8,12 +5,6 @@ import { searchable, type Searchable } from './search.ts'
 import { startNode, type Environment, type NodeProcess } from './search-node.ts'
 
 /** What a file or block of tests opens at its beginning, and what ends after them. */
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-test-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** An artifact that one thread has open. */
 export async function openCorpus(...corpus: Parameters<typeof searchable>): Promise<Searchable> {

@@ -6,14 +6,14 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { RELEASE, migrate, readMigrations } from '#core/db/schema.ts'
 import { openEmptyDatabase, type EmptyDatabase } from '#test/support/postgres.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const RECORD = "select number, name, encode(sha256, 'hex') as sha256, oldest_release from schema_migrations order by 1"
 const CONTRADICTION = 'was applied, and now is missing, changed or after a new one: restore it as it was.'
 const HEAD = `-- Oldest release: ${RELEASE}\n`
 
 let database: EmptyDatabase
-const root = temporaryFolder()
+const root = folderOfFile()
 let folder: string
 let clients: pg.Client[]
 beforeEach(async () => {

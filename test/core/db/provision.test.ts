@@ -6,10 +6,10 @@ import { SHIPPED_MIGRATIONS, assertSchemaCompatible, migrate } from '#core/db/sc
 import { createLog } from '#core/platform/log.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /** A cluster of its own: logins belong to the whole cluster. */
-const folder = temporaryFolder()
+const folder = folderOfFile()
 const postgres = await startPostgres({ folder })
 afterAll(async () => {
   await postgres.stop()

@@ -8,12 +8,12 @@ import { searchIndex } from '#core/engine/query.ts'
 import { NO_ENGINE, engineFaults, type EngineSettings } from '#core/engine/settings.ts'
 import { send } from '#test/support/json-server.ts'
 import { makeCertificates } from '#test/support/secrets.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const USER = { OPENSEARCH_USER: 'evidence', OPENSEARCH_PASSWORD: 'p:ss wörd' } as const
 const AUTHORIZED = `Basic ${Buffer.from(`${USER.OPENSEARCH_USER}:${USER.OPENSEARCH_PASSWORD}`).toString('base64')}`
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 const servers: Server[] = []
 const certificates = makeCertificates(folder, 'localhost')
 afterAll(async () => {

@@ -11,7 +11,7 @@ import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { EVERYTHING, RANKING, UNLIMITED, allows, bruteForce, inputOf } from '#test/support/search.ts'
 import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, shownPassage, testRows, unit, type PassageTraits } from '#test/support/passages.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
 
@@ -23,7 +23,7 @@ function ask(index: IndexReader, change: Partial<SearchInput>): Promise<SearchRe
   return search(createIndexVersion(index), inputOf(change), UNLIMITED)
 }
 
-const store = temporaryFolder()
+const store = folderOfFile()
 
 /**
  * Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply

@@ -7,9 +7,9 @@ import { Versions } from '#search-node/versions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import { testRows } from '#test/support/passages.ts'
 import { openFiles } from './open-files.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const root = temporaryFolder()
+const root = folderOfFile()
 let ref: ArtifactRef
 
 const artifact = await buildTestArtifact({

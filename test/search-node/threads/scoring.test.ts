@@ -8,10 +8,10 @@ import { buildTestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
 import { openFiles } from './open-files.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const seed = 4_711
-const store = temporaryFolder()
+const store = folderOfFile()
 const pools: SearchPool[] = []
 
 const artifact = await buildTestArtifact({

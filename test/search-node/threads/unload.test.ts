@@ -7,7 +7,7 @@ import { buildTestArtifact } from '#test/support/artifact.ts'
 import { testRows } from '#test/support/passages.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
 import { openFiles } from './open-files.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const CYCLES = 40
 /** Cycles after which the heaps of the threads have their size. */
@@ -17,7 +17,7 @@ const GROWTH_MEGABYTES_MAX = 12
 /** Of addresses: V8 reserves more than 4 GiB for each memory of WebAssembly, whatever it holds. */
 const ADDRESSES_GROWTH_MEGABYTES_MAX = 8 * 1_024
 
-const store = temporaryFolder()
+const store = folderOfFile()
 
 const artifact = await buildTestArtifact({
   store,

@@ -10,11 +10,11 @@ import type { VectorCache, VectorCacheOptions, VectorEntry } from '#core/db/vect
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries, vectorEntry } from './entries.ts'
 import { until } from '#test/support/until.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const UNBOUNDED = 2 ** 40
 
-const root = temporaryFolder()
+const root = folderOfFile()
 let folder: string
 let path: string
 let faults: unknown[]

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { digestFiles } from '#core/index/format/verify.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 function written(
   name: string,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { buildTestArtifact, spaceOf } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /**
  * An artifact written today has the bytes of one written before. A change of the format or of what is written changes a
@@ -10,7 +10,7 @@ import { temporaryFolder } from '#test/support/fixtures.ts'
  * versions would differ.
  */
 const keys = signingKeys()
-const store = temporaryFolder()
+const store = folderOfFile()
 
 /** The provider of an earlier release keeps its name in the manifest. */
 const embedding = spaceOf(128, { provider: 'local' })

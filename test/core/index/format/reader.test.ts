@@ -6,9 +6,9 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { artifactRef, openIndex, type ArtifactRef } from '#core/index/format/reader.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import { testRows } from '#test/support/passages.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const root = temporaryFolder()
+const root = folderOfFile()
 let folder: string
 
 const rows = testRows({ rows: 60, dimensions: 16, seed: 5, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })

@@ -27,10 +27,10 @@ import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, spaceOfVectors, writeSignedManifest } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const keys = signingKeys()
-const root = temporaryFolder()
+const root = folderOfFile()
 let folder: string
 
 const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })

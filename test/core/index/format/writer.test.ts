@@ -14,10 +14,10 @@ import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testPassage, testRows, unit } from '#test/support/passages.ts'
 import { sourcesOf, spaceOf } from '#test/support/artifact.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const keys = signingKeys()
-const root = temporaryFolder()
+const root = folderOfFile()
 let folder: string
 let artifactFolder: string
 

@@ -6,9 +6,9 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createRowTableWriter, readRowTable, rowTableBytes, type RowTable } from '#core/index/passages/row-table.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { testPassage } from '#test/support/passages.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 /** The table that a file of these bytes holds. */
 function readBack(bytes: Uint8Array, rows: number): RowTable {

@@ -6,9 +6,9 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { openReferencesReader, type ReferencesReader } from '#core/index/references/reader.ts'
 import { referencesLayout, type ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const root = temporaryFolder()
+const root = folderOfFile()
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'each-'))

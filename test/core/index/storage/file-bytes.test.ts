@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openFileBytes } from '#core/index/storage/file-bytes.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 function written(bytes: Uint8Array): string {
   const path = join(folder, 'file')

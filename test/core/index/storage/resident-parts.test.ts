@@ -2,9 +2,9 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 test.each([1, 65_536, 65_537])('memory of %i bytes of a file is read once for all threads', (size) => {
   const path = join(folder, String(size))

@@ -14,14 +14,14 @@ import { openVectorsWriter, type WrittenVectors } from '#core/index/vectors/writ
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
 const DIMENSIONS = 384
 /** More than one batch. */
 const ROWS = 3_000
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 async function written(
   rows: number,

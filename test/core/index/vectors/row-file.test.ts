@@ -5,11 +5,11 @@ import { expect, inject, test } from 'vitest'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { openRowFile, rowsInMemory } from '#core/index/vectors/row-file.ts'
 import { seededRandom } from '#test/support/passages.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 const ROWS = 300
 

@@ -19,12 +19,12 @@ import { sha256 } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
 import { createSharedMemory } from '#core/index/storage/shared-memory.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
 const noPause = (): Promise<void> => Promise.resolve()
 
-const folder = temporaryFolder()
+const folder = folderOfFile()
 
 /** Unit vectors with a large common part, as embedding models give them. */
 function vectorsWithMean(rows: number, dimensions: number): Float32Array<ArrayBuffer> {

@@ -9,7 +9,7 @@ import { EVERYTHING, allows, bruteForce } from '#test/support/search.ts'
 import { buildTestArtifact, vectorsOf, type TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows, unit, type PassageTraits } from '#test/support/passages.ts'
 import type { Filters as TestFilters } from '#core/domain/search.ts'
-import { temporaryFolder } from '#test/support/fixtures.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
 
@@ -24,7 +24,7 @@ function open({ folder, manifest }: TestArtifact): IndexReader {
   afterAll(() => mapping.close())
   return mapping
 }
-const store = temporaryFolder()
+const store = folderOfFile()
 
 interface Found {
   readonly plan: string
