@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /**
  * Every rule of .oxlintrc.json that the project relies on, with code that breaks it. The test fails if a rule is
@@ -76,10 +76,9 @@ const FILES = Object.entries(BAD).flatMap(([rule, texts]) =>
 
 const reportSchema = z.object({ diagnostics: z.array(z.object({ code: z.string().optional(), filename: z.string() })) })
 const reported = new Map<string, Set<string>>()
-let folder: string
+const folder = folderOfFile()
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-lint-'))
   mkdirSync(join(folder, 'core'))
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   copyFileSync(join(ROOT, '.oxlintrc.json'), join(folder, '.oxlintrc.json'))
@@ -113,8 +112,6 @@ beforeAll(() => {
   for (const { code = '', filename } of report.data.diagnostics)
     reported.set(code, (reported.get(code) ?? new Set()).add(filename))
 })
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test.each(FILES)('the linter refuses code that breaks $name', ({ rule, name }) => {
   expect([...(reported.get(rule) ?? [])]).toContainEqual(expect.stringContaining(name))

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runScript } from '#test/support/processes.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const positive = z.number().positive()
 const path = z.object({ answered: positive, failed: z.literal(0), per_second: positive })
@@ -41,21 +41,19 @@ const resultSchema = z.object({
   thresholds: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
 
-let folder = ''
+const folder = folderOfFile()
 let code: number | null = null
 let output = ''
 let result: z.infer<typeof resultSchema>
 
 /** As small as possible, because the test does not measure speed. */
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-bench-'))
   const [json, html] = [join(folder, 'result.json'), join(folder, 'page.html')]
   const size = ['--passages', '2000', '--dimensions', '64', '--seconds', '0.02']
   const args = [...size, '--json', json, '--html', html, '--data-dir', join(folder, 'bench')]
   ;({ code, output } = await runScript(['test/bench/main.ts', ...args]))
   result = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('measures every path at every selectivity and number of clients, without a failure', () => {
   expect(result.cells.map(({ selectivity, clients }) => `${selectivity} ${clients}`)).toEqual(

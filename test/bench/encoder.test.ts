@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { runScript } from '#test/support/processes.ts'
 import { writeTinyModel } from '#test/support/tiny-model.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 const positive = z.number().positive()
 const questions = z.object({ asked: positive, p50_ms: positive, p95_ms: positive })
@@ -21,14 +21,9 @@ const resultSchema = z.object({
 
 test('measures an encoder alone and beside a build', async () => {
   const model = writeTinyModel()
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-bench-encoder-'))
-  try {
-    const json = join(folder, 'result.json')
-    const args = ['--model', model, '--seconds', '0.5', '--json', json]
-    expect(await runScript(['test/bench/main.ts', ...args])).toMatchObject({ code: 0 })
-    const { encoder } = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
-    expect(encoder.megabytes_peak).toBeGreaterThanOrEqual(encoder.megabytes_after_start)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const json = join(folderOfTest(), 'result.json')
+  const args = ['--model', model, '--seconds', '0.5', '--json', json]
+  expect(await runScript(['test/bench/main.ts', ...args])).toMatchObject({ code: 0 })
+  const { encoder } = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
+  expect(encoder.megabytes_peak).toBeGreaterThanOrEqual(encoder.megabytes_after_start)
 })

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { storeUrl } from '#operator/demo/local/stack.ts'
@@ -14,6 +13,7 @@ import { withoutGuards } from '#test/support/postgres.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { createCaller, service } from './service.ts'
 import { outcomeOf } from './replies.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { settings } = service
 const cli = commandLine({
@@ -23,8 +23,7 @@ const cli = commandLine({
   MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
   ARTIFACT_STORE: storeUrl(settings),
 })
-const folder = mkdtempSync(join(tmpdir(), 'evidence-replay-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = folderOfFile()
 
 const shownSchema = z.record(z.string(), z.unknown())
 const show = async (...args: readonly string[]): Promise<z.infer<typeof shownSchema>> =>

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { sign } from 'node:crypto'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -21,6 +20,7 @@ import { withoutGuards } from '#test/support/postgres.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { until } from '#test/support/until.ts'
 import { createCaller, service } from './service.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /**
  * A caller who holds a reply, the address of the trace and the operator's key. Two versions of one document are
@@ -33,7 +33,7 @@ const { settings } = service
 const store = storeOf(settings)
 const KEY = settings.secrets.MANIFEST_PUBLIC_KEY
 /** Of the caller; it holds nothing of the service. */
-const folder = mkdtempSync(join(tmpdir(), 'evidence-verifies-'))
+const folder = folderOfFile()
 const at = (name: string): string => join(folder, name)
 
 let trace: LocalTrace
@@ -62,7 +62,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await trace?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function published(source: string): Promise<string> {

@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { runScript } from '#test/support/processes.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'bench-engines-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = folderOfFile()
 
 const figures = z.object({
   open_ms: z.number().positive(),

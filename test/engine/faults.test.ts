@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -20,6 +17,7 @@ import { requestOf } from '#test/support/search.ts'
 import { startTestService } from '#test/support/service.ts'
 import { CALL_TIMEOUT_MS, expectEventually, until } from '#test/support/until.ts'
 import { engineArtifact, publicKeyDer, startTestCluster, type EngineArtifact, type TestCluster } from './version.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 /** More than an engine may take for one search, on a busy machine. */
 const IN_TIME_MS = 15_000
@@ -29,20 +27,18 @@ const random = seededRandom(5)
 const asked = { text: questionOn(3, random), vector: queryNear(rows, 30, random), limit: 10 }
 
 let cluster: TestCluster
-let store: string
+const store = folderOfFile()
 let node: SearchNode
 let client: SearchNodeClient
 let made = 0
 beforeAll(async () => {
   cluster = await startTestCluster()
-  store = mkdtempSync(join(tmpdir(), 'faults-'))
   node = await startNodeInProcess(store, publicKeyDer, cluster.settings, { lookEveryMs: 200 })
   client = openSearchNodeClient(`127.0.0.1:${node.port}`, credentials.createInsecure())
 })
 afterAll(async () => {
   client.close()
   await node.stop()
-  rmSync(store, { recursive: true, force: true })
 })
 
 /** A version that the node has loaded, and the reply to the question. */

@@ -1,18 +1,17 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { evaluateFieldQuestions } from '#operator/evaluate/field-questions/evaluation.ts'
 import type { FieldQuestionOutcome } from '#operator/evaluate/field-questions/judge.ts'
 import { startTestCluster } from './version.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const DATA = fileURLToPath(new URL('../../../shared/data', import.meta.url))
 const CORPORA = existsSync(DATA) ? ['fr'] : []
 if (CORPORA.length === 0) console.warn(`${DATA} is absent: field questions are NOT compared in this run`)
 
-const dataDir = mkdtempSync(join(tmpdir(), 'field-questions-'))
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+const dataDir = folderOfFile()
 const output = { progress: () => undefined, note: () => undefined }
 
 async function outcomesOf(corpus: string, opensearch?: string): Promise<readonly FieldQuestionOutcome[]> {

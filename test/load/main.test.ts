@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runScript } from '#test/support/processes.ts'
 import { CHECKS } from './run.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const SCENARIOS = ['concurrency', 'minute', 'calendar', 'idempotency', 'crawl', 'disconnects', 'keys']
 
@@ -19,7 +19,7 @@ const reportSchema = z.object({
   scenarios: z.array(z.object({ name: z.string(), phases: z.array(phase).min(1), checks: z.array(check) })),
 })
 
-let folder = ''
+const folder = folderOfFile()
 let code: number | null = null
 let output = ''
 let page = ''
@@ -27,7 +27,6 @@ let report: z.infer<typeof reportSchema>
 
 /** A short run of the command against services of its own. */
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-load-command-'))
   const [json, html] = [join(folder, 'report.json'), join(folder, 'page.html')]
   const options = { gateways: 2, seconds: 3, seed: 11, 'data-dir': join(folder, 'data'), json, html }
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
@@ -36,7 +35,6 @@ beforeAll(async () => {
   report = reportSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
   page = readFileSync(html, 'utf8')
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('every cap holds, and the command ends with exit code 0', () => {
   const examples = report.scenarios.flatMap(({ checks }) => checks).flatMap((one) => one.examples)

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, Metadata, credentials } from '@grpc/grpc-js'
@@ -16,18 +15,18 @@ import { ownWord, queryNear, questionOn, seededRandom, wordedRows } from '#test/
 import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
 const keys = signingKeys()
 const REQUESTS = 50
 const CLUSTERS = 40
 
-let store: string
+const store = folderOfFile()
 let artifact: TestArtifact
 let nodes: readonly NodeProcess[]
 
 beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'replicas-'))
   const rows = wordedRows({
     rows: 3_000,
     dimensions: 32,
@@ -60,7 +59,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()))
-  rmSync(store, { recursive: true, force: true })
 })
 
 /** The reply to a search as it comes over the wire. */

@@ -1,20 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Passage } from '#law/import/passage/passage.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { isTextWith } from '#law/import/parts/parts.ts'
 import { createPlaceReader } from '#law/import/parts/text-at.ts'
 import { importFiles, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'places-'))
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = folderOfFile()
 
 /** Imports one file. @returns each passage with the text at its place. */
 async function placed(

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, inject, test, vi } from 'vitest'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IvfReader } from '#core/index/vectors/ivf-reader.ts'
@@ -11,6 +8,7 @@ import { IvfProbe, type ProbeQuery } from '#search-node/search/candidates/vector
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
 import { testRows } from '#test/support/passages.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
 const ROWS = 4_000
@@ -34,7 +32,7 @@ interface Opened {
 }
 
 async function withLists(use: (opened: Opened) => void): Promise<void> {
-  const store = mkdtempSync(join(tmpdir(), 'probe-'))
+  const store = folderOfTest()
   const rows = testRows({ rows: ROWS, dimensions: DIMENSIONS, seed, clusters: 40 })
   const { folder, manifest } = await buildTestArtifact({ store, rows, name: 'near' })
   const index = openIndex(artifactRef(folder, manifest))
@@ -52,7 +50,6 @@ async function withLists(use: (opened: Opened) => void): Promise<void> {
     },
   })
   index.close()
-  rmSync(store, { recursive: true, force: true })
 }
 
 const rowsFound = (ivf: IvfReader, scan: Sq4Scan): number[] =>
