@@ -72,6 +72,8 @@ export const GATEWAY_BOUNDS = {
   embeddersOpenMax: 64,
   /** Readers of profiles whose client and circuit breaker a gateway keeps. */
   readersOpenMax: 64,
+  /** Rewriters of profiles likewise. */
+  rewritersOpenMax: 64,
 } as const
 
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS, ...LIMIT_BOUNDS, ...GATEWAY_BOUNDS })

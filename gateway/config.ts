@@ -7,6 +7,7 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, movedFaults, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
+import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
@@ -25,6 +26,7 @@ export const GATEWAY_VARIABLES = {
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
   OPENAI_TIMEOUT_MS: EMBEDDING_SETTINGS.OPENAI_TIMEOUT_MS,
+  ...REWRITING_SETTINGS,
   ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   LOG_LEVEL,

@@ -3,8 +3,11 @@ import type { Log } from '#core/platform/log.ts'
 import { isGrpcError } from '#core/rpc/search-client.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 
-/** What all gateways of an installation share and cannot serve without. */
-export const DEPENDENCIES = ['postgres', 'redis', 'search'] as const
+/**
+ * What a gateway cannot serve without. All gateways of an installation share the first three; `models`: this gateway has
+ * an endpoint for every model that an active profile names.
+ */
+export const DEPENDENCIES = ['postgres', 'redis', 'search', 'models'] as const
 export type Dependency = (typeof DEPENDENCIES)[number]
 
 /** `reason` is short and holds no credentials, hosts or messages of errors. */
@@ -28,7 +31,12 @@ export interface DependencyMonitor {
 
 /** Each dependency has at most one check under way, and its checks wait for no other dependency. */
 export function startDependencyMonitor(checks: Checks, log: Log): DependencyMonitor {
-  const states: Record<Dependency, DependencyState> = { postgres: UNCHECKED, redis: UNCHECKED, search: UNCHECKED }
+  const states: Record<Dependency, DependencyState> = {
+    postgres: UNCHECKED,
+    redis: UNCHECKED,
+    search: UNCHECKED,
+    models: UNCHECKED,
+  }
   const reached = new Set<Dependency>()
   const timers = new Map<Dependency, NodeJS.Timeout>()
   let stopped = false

@@ -21,6 +21,7 @@ import { createConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
 import { embeddersOf } from './retrieve/embed.ts'
 import { readersOf } from './retrieve/read.ts'
+import { rewritersOf } from './retrieve/rewrite.ts'
 import { openSearchTier } from './search-tier.ts'
 
 await startOrExplain('The service could not start', async () => {
@@ -36,12 +37,10 @@ await startOrExplain('The service could not start', async () => {
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
-  const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
-  const metrics = createGatewayMetrics({
-    inFlight: lifecycle.inFlight,
-    dependencies: readiness.dependencies,
-    concurrency,
-  })
+  const { counters } = limits
+  const readiness = startReadiness({ database, counters, searchTier, lifecycle, endpoints: config, log })
+  const { inFlight } = lifecycle
+  const metrics = createGatewayMetrics({ inFlight, dependencies: readiness.dependencies, concurrency })
   const app = createApp({
     ...limits,
     access,
@@ -56,6 +55,7 @@ await startOrExplain('The service could not start', async () => {
     serviceSecrets: config.SERVICE_SECRET,
     failures: createFailureBudget(),
     embedderOf: embeddersOf(config),
+    rewriterOf: rewritersOf(config),
     readerOf: readersOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })

@@ -58,15 +58,15 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
     buckets: SECONDS,
     registers,
   })
-  const countReading = registerReadings(registers)
+  const countModels = registerModels(registers)
   registerGauges(registers, observed)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
   return {
-    finished: ({ timings }, { reply, error, decision, reader }) => {
+    finished: ({ timings }, { reply, error, decision, rewriter, reader }) => {
       requests.inc({ status: String(reply.status), code: error?.code ?? '', decision: decision ?? '' })
-      countReading(reader)
+      countModels(rewriter, reader)
       total.observe(timings.totalMs() / 1_000)
       own.observe(ownMs(timings) / 1_000)
       for (const { name, ms } of timings.stages) ofStage[name].observe(ms / 1_000)
@@ -77,17 +77,22 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   }
 }
 
-function registerReadings(registers: Registry[]): (reader: Finished['reader']) => void {
-  const readings = new Counter({
-    name: 'evidence_readings_total',
-    help: 'Requests whose passages were given to a reader, by result.',
-    labelNames: ['result'],
-    registers,
-  })
-  const tokens = new Counter({ name: 'evidence_reader_tokens_total', help: 'Tokens that readers reported.', registers })
-  return (reader) => {
+function registerModels(registers: Registry[]): (rewriter: Finished['rewriter'], reader: Finished['reader']) => void {
+  const counterOf = (name: string, help: string): Counter<'result'> =>
+    new Counter({ name, help, labelNames: ['result'], registers })
+  const tokensOf = (name: string, help: string): Counter => new Counter({ name, help, registers })
+  const rewritings = counterOf(
+    'evidence_rewritings_total',
+    'Requests whose question was given to a rewriter, by result.',
+  )
+  const readings = counterOf('evidence_readings_total', 'Requests whose passages were given to a reader, by result.')
+  const written = tokensOf('evidence_rewriter_tokens_total', 'Tokens that rewriters reported.')
+  const read = tokensOf('evidence_reader_tokens_total', 'Tokens that readers reported.')
+  return (rewriter, reader) => {
+    if (typeof rewriter?.result === 'string') rewritings.inc({ result: rewriter.result })
     if (typeof reader?.result === 'string') readings.inc({ result: reader.result })
-    tokens.inc(reader?.tokens ?? 0)
+    written.inc(rewriter?.tokens ?? 0)
+    read.inc(reader?.tokens ?? 0)
   }
 }
 

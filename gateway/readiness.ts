@@ -1,3 +1,4 @@
+import { readModelNeeds, type ModelNeeds } from '#core/db/access.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Counters } from '#core/limits/counters.ts'
@@ -13,8 +14,16 @@ export interface ReadinessDeps {
   readonly counters: Counters
   readonly searchTier: SearchTier
   readonly lifecycle: Lifecycle
+  /** Variables that name the endpoints of models, with their values. */
+  readonly endpoints: Readonly<Record<(typeof ENDPOINT_OF)[keyof ModelNeeds], string | undefined>>
   readonly log: Log
 }
+
+const ENDPOINT_OF = {
+  embedding: 'OPENAI_BASE_URL',
+  rewriter: 'REWRITER_BASE_URL',
+  reader: 'READER_BASE_URL',
+} as const satisfies Record<keyof ModelNeeds, string>
 
 /**
  * Readiness is local: the schema fits, every dependency was reached once, and the gateway is not stopping. A shared
@@ -27,8 +36,16 @@ export interface Readiness {
   stop(): void
 }
 
-export function startReadiness({ database, counters, searchTier, lifecycle, log }: ReadinessDeps): Readiness {
+export function startReadiness({
+  database,
+  counters,
+  searchTier,
+  lifecycle,
+  endpoints,
+  log,
+}: ReadinessDeps): Readiness {
   let schemaFault: string | undefined
+  let modelFault: string | undefined = 'what the active versions need is not known yet'
   const monitor = startDependencyMonitor(
     {
       postgres: async () => {
@@ -42,6 +59,12 @@ export function startReadiness({ database, counters, searchTier, lifecycle, log 
       },
       search: async () =>
         (await searchTier.isReachable(GATEWAY_BOUNDS.dependencyCheckTimeoutMs)) ? undefined : 'no search node answers',
+      // While Postgres is away, what was known last holds.
+      models: async () => {
+        const needs = await readModelNeeds(database).catch(() => undefined)
+        if (needs !== undefined) modelFault = missingEndpoint(needs, endpoints)
+        return modelFault
+      },
     },
     log,
   )
@@ -54,6 +77,17 @@ export function startReadiness({ database, counters, searchTier, lifecycle, log 
     dependencies: () => monitor.states(),
     stop: () => monitor.stop(),
   }
+}
+
+/** Undefined: this gateway has what the active versions need. */
+function missingEndpoint(needs: ModelNeeds, endpoints: ReadinessDeps['endpoints']): string | undefined {
+  const needed = [
+    needs.embedding && ENDPOINT_OF.embedding,
+    needs.rewriter && ENDPOINT_OF.rewriter,
+    needs.reader && ENDPOINT_OF.reader,
+  ]
+  const missing = needed.filter((name) => name !== false).filter((name) => endpoints[name] === undefined)
+  return missing.length === 0 ? undefined : `an active version needs ${missing.join(' and ')}`
 }
 
 /** Undefined: this code can serve on the schema. */

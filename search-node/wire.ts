@@ -39,6 +39,14 @@ const searchSchema = z.object({
   projection: bytes.refine(({ length }) => length === 0 || length === 32),
   queryVector: bytes,
   queryText: z.string().refine((text) => text.length <= 2 * SEARCH_BOUNDS.queryCharactersMax && text.isWellFormed()),
+  rewritten: z
+    .array(
+      z
+        .string()
+        .max(2 * SEARCH_BOUNDS.rewrittenCharactersMax)
+        .refine((text) => text.isWellFormed()),
+    )
+    .max(SEARCH_BOUNDS.rewrittenQueriesMax),
   limit: z.int().min(1).max(SEARCH_BOUNDS.searchLimitMax),
   filters: filtersSchema,
   entitled: filtersSchema.nullish(),

@@ -36,6 +36,8 @@ const entitlementSchema = z.object({
   limits: planLimitsSchema,
   /** Passages that an operator allows beyond the marks of the exposure. */
   exposure_allowance: z.number(),
+  /** Whether a chat model may see questions and passages. */
+  assistance: z.boolean(),
   /** null while the knowledge base has no active version. */
   active_profile: profileSchema.nullable(),
   /** Profiles of this knowledge base that the entitlement names. */
@@ -76,7 +78,7 @@ const READ_ACCESS = `
       select json_agg(json_build_object('id', e.id, 'active', e.active and c.active and o.active, 'knowledge_base_id',
       b.id, 'knowledge_base', b.slug,
         'languages', e.languages, 'jurisdictions', e.jurisdictions, 'subjects', e.subjects, 'plan_id', l.id, 'limits',
-        l.limits,
+        l.limits, 'assistance', e.assistance,
         'exposure_allowance', coalesce((
           select sum(x.passages) from exposure_raises as x
           where x.organization_id = c.organization_id and x.knowledge_base_id = b.id
@@ -109,6 +111,20 @@ const validDigestsSchema = z.tuple([z.object({ digests: z.instanceof(Buffer) })]
 
 /** The triggers of the access tables notify on this channel; it carries no payload. */
 const LISTEN = 'listen access_changed'
+
+/** What any active version needs of every gateway. A stored profile without a rewriter may say so or not. */
+const MODEL_NEEDS = `
+  select coalesce(bool_or(v.embedding is not null), false) as embedding,
+    coalesce(bool_or(jsonb_typeof(v.profile -> 'rewriter') = 'object'), false) as rewriter,
+    coalesce(bool_or(jsonb_typeof(v.profile -> 'reader') = 'object'), false) as reader
+  from active_versions as a join corpus_versions as v on v.id = a.version_id`
+const modelNeedsSchema = z.tuple([z.object({ embedding: z.boolean(), rewriter: z.boolean(), reader: z.boolean() })])
+/** Kinds of models that active versions are served with. */
+export type ModelNeeds = z.infer<typeof modelNeedsSchema>[0]
+
+export async function readModelNeeds(database: Queryable): Promise<ModelNeeds> {
+  return modelNeedsSchema.parse((await database.query(MODEL_NEEDS)).rows)[0]
+}
 
 /** @param connection stays open; each notification on it means that some access changed. */
 export async function listenForAccessChanges(connection: Queryable): Promise<void> {

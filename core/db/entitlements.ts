@@ -19,6 +19,8 @@ const entitlementRow = z.object({
   /** Null allows every subject, and passages without one. */
   subjects: z.array(z.string()).nullable(),
   profile_ids: z.array(z.uuid()),
+  /** Whether a chat model may see its questions and the passages that they find. */
+  assistance: z.boolean(),
   created_at: z.date(),
   updated_at: z.date(),
 })
@@ -34,6 +36,7 @@ export interface Grant {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
   readonly subjects: readonly string[] | null
+  readonly assistance: boolean
 }
 
 /** Changes of an entitlement; an absent field stays as it is. */
@@ -44,13 +47,14 @@ export interface EntitlementChange {
   readonly jurisdictions?: readonly string[] | undefined
   readonly subjects?: readonly string[] | null | undefined
   readonly profileIds?: readonly string[] | undefined
+  readonly assistance?: boolean | undefined
 }
 
 const ENTITLEMENTS = `
   select e.id, o.name as organization, e.client_id, c.name as client, e.environment, e.knowledge_base_id,
     k.slug as knowledge_base,
-    e.plan_id, p.name as plan, e.active, e.languages, e.jurisdictions, e.subjects, e.profile_ids, e.created_at,
-    e.updated_at
+    e.plan_id, p.name as plan, e.active, e.languages, e.jurisdictions, e.subjects, e.profile_ids, e.assistance,
+    e.created_at, e.updated_at
   from entitlements e
   join clients c on c.id = e.client_id
   join organizations o on o.id = c.organization_id
@@ -59,8 +63,9 @@ const ENTITLEMENTS = `
 
 /** One entitlement per client, environment and knowledge base; a second one inserts nothing. */
 const INSERT = `
-  insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, subjects)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, subjects,
+    assistance)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   on conflict (client_id, environment, knowledge_base_id) do nothing`
 const LIST = `
   ${ENTITLEMENTS}
@@ -81,7 +86,8 @@ const UPDATE = `
   update entitlements set
     plan_id = coalesce($2, plan_id), active = coalesce($3, active), languages = coalesce($4, languages),
     jurisdictions = coalesce($5, jurisdictions),
-    subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids), updated_at = now()
+    subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids),
+    assistance = coalesce($9, assistance), updated_at = now()
   where id = $1`
 const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
 /** Gateways serve a profile only after its version was active. */
@@ -91,8 +97,8 @@ const PROFILE_OF = `
 
 /** @returns false if the client has an entitlement to that knowledge base in that environment. */
 export function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
-  const { id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects } = grant
-  const values = [id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects]
+  const { id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance } = grant
+  const values = [id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance]
   return affectsRow(database, INSERT, values)
 }
 
@@ -116,7 +122,17 @@ export async function lockEntitlement(database: Queryable, id: string): Promise<
 
 export async function updateEntitlement(database: Queryable, id: string, change: EntitlementChange): Promise<void> {
   const { planId = null, active = null, languages = null, jurisdictions = null, profileIds = null, subjects } = change
-  const given = [planId, active, languages, jurisdictions, subjects !== undefined, subjects ?? null, profileIds]
+  const { assistance = null } = change
+  const given = [
+    planId,
+    active,
+    languages,
+    jurisdictions,
+    subjects !== undefined,
+    subjects ?? null,
+    profileIds,
+    assistance,
+  ]
   await database.query(UPDATE, [id, ...given])
 }
 

@@ -44,7 +44,8 @@ const requestRow = z.object({
   replay: z
     .object({
       query_vector_digest: z.string().nullable(),
-      query_characters: z.int().nullable(),
+      /** Absent in records of a release without rewriters. */
+      rewriting_digests: z.array(z.string()).default([]),
       passage_sha256: z.array(z.string()),
       rerank_order: z.array(z.int()).nullable(),
     })

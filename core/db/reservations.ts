@@ -74,6 +74,9 @@ export interface Outcome {
   readonly result_count: number
   readonly response_bytes: number
   readonly query_embedding_tokens: number | null
+  /** How the profile's rewriter ended: `failed` in a delivered request means that its own words were searched. */
+  readonly rewriter: 'rewritten' | 'failed' | null
+  readonly rewriting_tokens: number | null
   /** How the profile's reader ended: `failed` in a delivered request means that it was decided without. */
   readonly reader: 'read' | 'failed' | null
   readonly reader_tokens: number | null
@@ -94,8 +97,8 @@ export interface Outcome {
 export interface Replay {
   /** HMAC-SHA-256 of the query vector under the organization's fingerprint key, hex; null without vectors. */
   readonly query_vector_digest: string | null
-  /** Code points of the query that the vector stands for; null: all. */
-  readonly query_characters: number | null
+  /** HMAC-SHA-256 of each query that a rewriter wrote, under the same key, hex; empty without a rewriting. */
+  readonly rewriting_digests: readonly string[]
   /** SHA-256 of the text of each passage served, hex, in the order of the reply. */
   readonly passage_sha256: readonly string[]
   /** Positions in the list of the search, in the order of the re-ranker; null without one. */

@@ -20,7 +20,8 @@ const usageRow = z.object({
   query_embedding_tokens: z.number().nullable(),
   /** Delivered requests for which the provider reported no tokens. */
   requests_without_tokens: z.number(),
-  /** Tokens that readers reported; null if they reported none. */
+  /** Tokens that rewriters and readers reported; null if they reported none. */
+  rewriting_tokens: z.number().nullable(),
   reader_tokens: z.number().nullable(),
 })
 
@@ -37,6 +38,7 @@ const report = (group: string): string => `
     sum((l.outcome ->> 'query_embedding_tokens')::bigint)::float8 as query_embedding_tokens,
     count(*) filter (where l.state = 'delivered'
     and l.outcome ->> 'query_embedding_tokens' is null)::float8 as requests_without_tokens,
+    sum((l.outcome ->> 'rewriting_tokens')::bigint)::float8 as rewriting_tokens,
     sum((l.outcome ->> 'reader_tokens')::bigint)::float8 as reader_tokens
   from ledger l
   join organizations o on o.id = l.organization_id

@@ -3,7 +3,12 @@ import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { facetsSchema, type Facets } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema, type EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { changesSchema } from '#core/domain/changes.ts'
-import { profileParametersSchema, storedParameters, type ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import {
+  profileParametersSchema,
+  rewriterSchema,
+  storedParameters,
+  type ProfileParameters,
+} from '#core/domain/retrieval-profile.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { ROLLBACK_PATH } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
@@ -262,4 +267,20 @@ where a.knowledge_base_id = $1`
 
 export function readServing(database: Queryable, knowledgeBaseId: string) {
   return readRow(database, servingSchema, READ_SERVING, [knowledgeBaseId])
+}
+
+const activeRewriterSchema = z.object({ slug: z.string(), rewriter: rewriterSchema })
+
+/** Of each knowledge base whose active version has a rewriter that was asked canaries. */
+export function activeRewriters(database: Queryable) {
+  return readRows(
+    database,
+    activeRewriterSchema,
+    `select k.slug, v.profile -> 'rewriter' as rewriter
+     from active_versions a
+     join corpus_versions v on v.id = a.version_id
+     join knowledge_bases k on k.id = a.knowledge_base_id
+     where v.profile -> 'rewriter' ? 'canaries'
+     order by k.slug`,
+  )
 }

@@ -3,6 +3,9 @@ import { createBoundOrder } from '#core/platform/bound-order.ts'
 /** Bounds of a search: its question, its filters, and how many passages it considers. */
 export const SEARCH_BOUNDS = {
   queryCharactersMax: 4_000,
+  /** Queries that a rewriter may write for one question, and Unicode code points of each. */
+  rewrittenQueriesMax: 3,
+  rewrittenCharactersMax: 300,
   topKSchemaMax: 100,
   filterValuesMax: 64,
   filterValueCharactersMax: 100,

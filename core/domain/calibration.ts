@@ -92,9 +92,33 @@ export function logistic(x: number): number {
  * @throws RangeError when a feature of the calibration was not measured or is not finite.
  */
 export function probability(calibration: Calibration, names: readonly string[], values: readonly number[]): number {
+  const { model, features } = decidingModel(calibration, names, values)
+  return modelProbability(model, features)
+}
+
+function decidingModel(calibration: Calibration, names: readonly string[], values: readonly number[]) {
   const valueOf = (feature: string): number => values[names.indexOf(feature)] ?? Number.NaN
   const model = calibration.named !== null && valueOf('named') === 1 ? calibration.named : calibration
-  return modelProbability(model, model.features.map(valueOf))
+  return { model, features: model.features.map(valueOf) }
+}
+
+/** What each feature of the deciding model adds to the log-odds of `probability`; the rest is the intercept. */
+export function logOddsShares(
+  calibration: Calibration,
+  names: readonly string[],
+  values: readonly number[],
+): readonly { readonly name: string; readonly value: number; readonly weight: number; readonly adds: number }[] {
+  const { model, features } = decidingModel(calibration, names, values)
+  const shares = model.features.map((name, at) => {
+    const [value = Number.NaN, weight = 0] = [features[at], model.coefficients[at]]
+    return { name, value, weight, adds: weight * standardised(model, at, value) }
+  })
+  return [...shares, { name: 'intercept', value: 1, weight: model.intercept, adds: model.intercept }]
+}
+
+function standardised(model: LogisticModel, at: number, value: number): number {
+  const floored = Math.max(value, model.floors?.[at] ?? Number.NEGATIVE_INFINITY)
+  return (floored - (model.means[at] ?? 0)) / (model.scales[at] ?? 1)
 }
 
 /**
@@ -112,9 +136,7 @@ export function modelLogOdds(model: LogisticModel, features: readonly number[]):
     throw new RangeError(`${features.length} features for ${model.coefficients.length} coefficients`)
   if (!features.every(Number.isFinite)) throw new RangeError('a feature is missing or not a finite number')
   let logit = model.intercept
-  for (const [at, coefficient] of model.coefficients.entries()) {
-    const value = Math.max(features[at] ?? 0, model.floors?.[at] ?? Number.NEGATIVE_INFINITY)
-    logit += coefficient * ((value - (model.means[at] ?? 0)) / (model.scales[at] ?? 1))
-  }
+  for (const [at, coefficient] of model.coefficients.entries())
+    logit += coefficient * standardised(model, at, features[at] ?? 0)
   return logit
 }

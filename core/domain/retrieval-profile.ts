@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { Ranking } from '#core/domain/search.ts'
-import { calibrationSchema } from './calibration.ts'
+import { calibrationSchema, type Calibration } from './calibration.ts'
+import { descriptionSchema } from '#core/index/format/description.ts'
 
 export const READER_KINDS = ['chat', 'cross-encoder'] as const
 /** What the scores of a reader do: they order the passages, give the decision its predictors, or both. */
@@ -34,6 +35,25 @@ const readerSchema = z
   .refine((reader) => !orders(reader) || reader.on_failure === 'refuse', 'no other order may be served')
 export type ReaderParameters = z.infer<typeof readerSchema>
 
+/** A chat model that writes search queries for a question; see `core/rewriting`. */
+export const rewriterSchema = z.strictObject({
+  model: z.string().min(1).max(200),
+  /** SHA-256 (hex) of the instructions. */
+  prompt_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** What it is told of the knowledge base. */
+  description: descriptionSchema,
+  /**
+   * What a failure of the endpoint does: refuse the request, or search the question's own words and deliver only what
+   * their calibration answers.
+   */
+  on_failure: z.enum(['refuse', 'decide_without']),
+  /** Calibration of the decision on a list that its queries found. */
+  calibration: calibrationSchema,
+  /** Its queries for `CANARIES` when the version was built; absent: none were asked. */
+  canaries: z.array(z.array(z.string())).optional(),
+})
+export type RewriterParameters = z.infer<typeof rewriterSchema>
+
 interface Scoring {
   readonly scores: (typeof READER_SCORES)[number]
 }
@@ -60,6 +80,10 @@ const parametersSchema = z.strictObject({
   collapse_revisions: z.boolean(),
   /** Maximum of passages of one document in one reply; 0: no limit. */
   per_document_max: z.int().min(0).max(100),
+  /** A passage of a lower share of the first one's score is not served; absent: the default of the ranking. */
+  passage_floor: z.number().min(0).max(1).optional(),
+  /** Null: the question's own words rank. */
+  rewriter: rewriterSchema.nullable().default(null),
   /** Null: nothing is read. */
   reader: readerSchema.nullable(),
   /** Calibration of the probability that the decision is based on where nothing is read. */
@@ -93,14 +117,53 @@ export const profileParametersSchema = z.preprocess((stored) => {
  * What is stored of a profile. One without a reader has the form of the release before, so that its gateways serve the
  * version while they are replaced; they refuse one with a reader.
  */
-export function storedParameters(parameters: ProfileParameters): object {
-  return parameters.reader === null ? { ...parameters, reranker: null } : parameters
+export function storedParameters({ rewriter, ...parameters }: ProfileParameters): object {
+  const stored = rewriter === null ? parameters : { ...parameters, rewriter }
+  return parameters.reader === null ? { ...stored, reranker: null } : stored
 }
 
-/** The calibrated probability that the list holds sufficient evidence. */
-export const EVIDENCE_SIGNAL = 'evidence_probability'
-/** The same, from predictors that a reader's scores are part of. */
-export const READ_EVIDENCE_SIGNAL = 'evidence_probability_with_reader'
+/** The calibrated probability that the list holds sufficient evidence, by what the decision is based on. */
+export const EVIDENCE_SIGNALS = {
+  plain: 'evidence_probability',
+  /** From the predictors of a list that a rewriter's queries found. */
+  rewritten: 'evidence_probability_with_rewriter',
+  /** From predictors that a reader's scores are part of. */
+  read: 'evidence_probability_with_reader',
+} as const
+
+/**
+ * Returns the calibration that decides on a list, and its name. Each way of finding and reading a list has its own.
+ * @param list whether a rewriter's queries found it, and whether a reader's scores decide.
+ */
+export function decidingCalibration(
+  { calibration, rewriter, reader }: Pick<ProfileParameters, 'calibration' | 'rewriter' | 'reader'>,
+  list: { readonly rewritten: boolean; readonly read: boolean },
+): { readonly calibration: Calibration; readonly signal: string } {
+  if (list.read && reader?.calibration) return { calibration: reader.calibration, signal: EVIDENCE_SIGNALS.read }
+  if (list.rewritten && rewriter !== null)
+    return { calibration: rewriter.calibration, signal: EVIDENCE_SIGNALS.rewritten }
+  return { calibration, signal: EVIDENCE_SIGNALS.plain }
+}
+
+/**
+ * Default floors, which lose less than 1 of 100 relevant passages among the first five of field questions; see decision
+ * 0063. Scores by words are shares of the greatest possible one, fused scores are squares of such shares.
+ */
+const PASSAGE_FLOOR = { words: 0.5, fused: 0.25 } as const
+
+/**
+ * Returns the passages that bear on the question by themselves: those whose score is not far below the first one's, and
+ * those that the question names. The ranks of a reader's order are no scores, so all of its passages are.
+ */
+export function bearing<P extends { readonly score: number; readonly named: boolean }>(
+  { passage_floor: stored, dense_weight, reader }: Pick<ProfileParameters, 'passage_floor' | 'dense_weight' | 'reader'>,
+  passages: readonly P[],
+): readonly P[] {
+  const [first] = passages
+  if (first === undefined || (reader !== null && orders(reader))) return passages
+  const floor = stored ?? (dense_weight === 0 ? PASSAGE_FLOOR.words : PASSAGE_FLOOR.fused)
+  return passages.filter(({ score, named }) => named || score >= floor * first.score)
+}
 
 /** Returns how many passages a search gives for a reply of `topK`. */
 export function passagesSearched({ reader }: Pick<ProfileParameters, 'reader'>, topK: number): number {

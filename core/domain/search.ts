@@ -47,6 +47,11 @@ export interface SearchQuery {
   readonly vector: Float32Array | undefined
   /** Blank: only the vector ranks. */
   readonly text: string
+  /**
+   * Queries that a rewriter wrote, best first: their words rank in place of those of the text, which alone names
+   * provisions. Absent: the text ranks.
+   */
+  readonly rewritten?: readonly string[] | undefined
   /** Passages wanted. */
   readonly limit: number
   readonly filters: Filters

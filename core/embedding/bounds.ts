@@ -31,8 +31,8 @@ export const EMBEDDING_BOUNDS = {
   // A query, whose caller waits.
   embedTimeoutMaxMs: 9_000,
   embedAttemptsMax: 3,
-  /** A query that the endpoint refuses is halved down to this. */
-  embedQueryCharactersMin: 250,
+  /** Code points of a window of a query that the endpoint does not take whole. */
+  embedQueryWindowCharacters: 400,
   embedBackoffFirstMs: 100,
   embedBackoffMaxMs: 1_000,
 

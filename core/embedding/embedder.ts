@@ -13,12 +13,11 @@ export interface Embeddings {
   /** Tokens that the provider reported; null if it reported none. */
   readonly tokens: number | null
   /**
-   * Texts that are probably longer than the model's limit. Unless the embedder has windows, their end was not embedded.
+   * Passages that are probably longer than the model's limit. Unless the embedder has windows, their end was not
+   * embedded. A query is always embedded whole: where the endpoint does not take it, as the mean of windows.
    * 0: none, or no limit.
    */
   readonly overlong: number
-  /** Code points of the query that its vector stands for, where the endpoint refused the whole query. */
-  readonly queryCharacters?: number
 }
 
 /** Embeds texts in one embedding space. Throws only `EmbeddingError`. */

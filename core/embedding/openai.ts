@@ -19,39 +19,55 @@ export interface OpenAiOptions {
   readonly windows?: boolean
 }
 
+/** Embeds the texts of one request. @throws EndpointFailure, EmbeddingError */
+type EmbedOnce = (texts: readonly string[], first: number, call: Calling) => Promise<Embeddings>
+
+function onceInto(space: EmbeddingSpace, { endpoint, clock, tokensMax }: OpenAiOptions): EmbedOnce {
+  const { model, dimensions, requests_dimensions } = space
+  const send = createSend(endpoint, { model, ...(requests_dimensions ? { dimensions } : {}) }, clock)
+  return async (texts, first, { policy, signal }) => {
+    const reply = await send({ texts, policy, signal })
+    assertModel(space, reply)
+    const vectors = vectorsOf(reply.data, { first, count: texts.length }, dimensions)
+    return { vectors, tokens: reply.tokens, overlong: overlongOf(texts, reply, tokensMax) }
+  }
+}
+
 /** Embeds into a known space through any OpenAI-compatible embeddings endpoint. */
 export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptions): Embedder {
-  const { model, dimensions, requests_dimensions } = space
-  const { endpoint, clock, policies, tokensMax } = options
-  const send = createSend(endpoint, { model, ...(requests_dimensions ? { dimensions } : {}) }, clock)
+  const { policies, tokensMax } = options
+  const embedOnce = onceInto(space, options)
   const prefixes = { query: space.query_prefix, passage: space.passage_prefix }
   let requestTexts = options.requestTexts
 
   async function embedAll(texts: readonly string[], offset: number, call: Calling): Promise<Embeddings> {
     const parts: Embeddings[] = []
     for (let from = 0; from < texts.length;) {
-      const part = texts.slice(from, from + requestTexts)
+      const part = texts.slice(from, from + (isCut(texts[from], call) ? 1 : requestTexts))
       parts.push(await embedPart(part, offset + from, call))
       from += part.length
     }
     return joined(parts)
   }
 
+  /** Whether the endpoint takes only a part of a query. What it does with a longer text is not known: it may cut it. */
+  function isCut(text: string | undefined, { role }: Calling): boolean {
+    const isBounded = role === 'query' && tokensMax !== undefined && options.windows !== true
+    return isBounded && text !== undefined && estimateTokens(text) > tokensMax
+  }
+
   /** Halves what the endpoint refuses: a refusal does not say reliably whether texts are too many or too long. */
   async function embedPart(texts: readonly string[], first: number, call: Calling): Promise<Embeddings> {
     const about = { first, count: texts.length }
+    const [text = ''] = texts
+    const windows = call.role === 'query' && texts.length === 1 ? windowsOf(text, prefixes.query) : []
     try {
-      const reply = await send({ texts, policy: call.policy, signal: call.signal })
-      assertModel(space, reply)
-      const vectors = vectorsOf(reply.data, about, dimensions)
-      return { vectors, tokens: reply.tokens, overlong: overlongOf(texts, reply, tokensMax) }
+      if (windows.length > 1 && isCut(text, call)) return await meanOf(embedOnce, windows, first, call)
+      return await embedOnce(texts, first, call).catch((error: unknown) => {
+        if (windows.length > 1 && isRefusal(error)) return meanOf(embedOnce, windows, first, call)
+        throw error
+      })
     } catch (error) {
-      const shorter =
-        isRefusal(error) && call.role === 'query' && texts.length === 1 ? halved(texts[0] ?? '') : undefined
-      if (shorter !== undefined) {
-        const queryCharacters = shorter.length - [...prefixes.query].length
-        return { queryCharacters, ...(await embedPart([shorter.join('')], first, call)) }
-      }
       if (!isRefusal(error) || texts.length === 1) throw asEmbeddingError(error, about, texts, tokensMax)
     }
     const half = Math.ceil(texts.length / 2)
@@ -100,14 +116,29 @@ function assertModel({ model, model_digest }: EmbeddingSpace, { modelDigest }: E
   )
 }
 
+const { embedQueryWindowCharacters: WINDOW_CHARACTERS } = EMBEDDING_BOUNDS
+const WINDOW = new RegExp(`[^]{1,${WINDOW_CHARACTERS}}(?=\\s|$)|[^]{1,${WINDOW_CHARACTERS}}`, 'gu')
+
 /**
- * The first half of a query that an endpoint refuses, in code points: an endpoint that embeds no text of its length
- * would refuse it at every attempt. Undefined for a text that no endpoint refuses for its length.
+ * Cuts a query with its prefix into windows that any endpoint takes, at spaces where it has them. Each has the prefix.
  */
-function halved(text: string): readonly string[] | undefined {
-  const characters = [...text]
-  const half = Math.ceil(characters.length / 2)
-  return half < EMBEDDING_BOUNDS.embedQueryCharactersMin ? undefined : characters.slice(0, half)
+function windowsOf(prefixed: string, prefix: string): readonly string[] {
+  return (prefixed.slice(prefix.length).match(WINDOW) ?? [])
+    .map((window) => prefix + window.trim())
+    .filter((window) => window !== prefix)
+}
+
+/** The mean of the windows of a query, which take one request. */
+async function meanOf(
+  embedOnce: EmbedOnce,
+  windows: readonly string[],
+  first: number,
+  call: Calling,
+): Promise<Embeddings> {
+  const { vectors, tokens } = await embedOnce(windows, first, call)
+  const sums = new Float64Array(vectors[0]?.length ?? 0)
+  for (const vector of vectors) for (const [at, value] of vector.entries()) sums[at] = (sums[at] ?? 0) + value
+  return { vectors: [unitVector(sums, sums.length, { first, count: 1 })], tokens, overlong: 0 }
 }
 
 interface Calling {
@@ -117,15 +148,11 @@ interface Calling {
 }
 
 function joined(parts: readonly Embeddings[]): Embeddings {
-  const [only, ...others] = parts
   const known = parts.map(({ tokens }) => tokens).filter((tokens) => tokens !== null)
   return {
     vectors: parts.flatMap(({ vectors }) => vectors),
     tokens: known.length < parts.length ? null : known.reduce((sum, tokens) => sum + tokens, 0),
     overlong: parts.reduce((sum, { overlong }) => sum + overlong, 0),
-    ...(only === undefined || others.length > 0 || only.queryCharacters === undefined
-      ? {}
-      : { queryCharacters: only.queryCharacters }),
   }
 }
 

@@ -219,7 +219,10 @@ async function recordUntil(
 }
 
 /** What a request has used, whatever became of it. */
-export type RequestUse = Pick<Outcome, 'query_embedding_tokens' | 'reader' | 'reader_tokens' | 'node' | 'stage_ms'>
+export type RequestUse = Pick<
+  Outcome,
+  'query_embedding_tokens' | 'rewriter' | 'rewriting_tokens' | 'reader' | 'reader_tokens' | 'node' | 'stage_ms'
+>
 
 /** Returns the outcome of a request that ended without a chargeable reply. */
 export function failedOutcome(errorCode: string | null, topK: number, used: RequestUse | null): Outcome {
@@ -229,6 +232,8 @@ export function failedOutcome(errorCode: string | null, topK: number, used: Requ
     result_count: 0,
     response_bytes: 0,
     query_embedding_tokens: used?.query_embedding_tokens ?? null,
+    rewriter: used?.rewriter ?? null,
+    rewriting_tokens: used?.rewriting_tokens ?? null,
     reader: used?.reader ?? null,
     reader_tokens: used?.reader_tokens ?? null,
     signal: null,

@@ -61,7 +61,8 @@ export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
     // The body is sent as it is, without a format if it states none. The client would decode what it did not ask for.
     embeddings: (body, bounds) =>
       askBy(bounds, (client) => client.embeddings.create({ ...body, encoding_format: 'base64' }, { body })),
-    chat: (body, bounds) => askBy(bounds, (client) => client.chat.completions.create(body)),
+    // Without the client, which adds a fifth of a millisecond of CPU and nothing that is used here.
+    chat: (body, bounds) => postJson(address, '/chat/completions', body, bounds),
     models: (bounds) => askBy(bounds, (client) => client.get('/models')),
   }
 }

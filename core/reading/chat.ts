@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { words } from '#core/index/analysis/words.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { parsedJson } from '#core/platform/json.ts'
+import { delimitedJson, parsedJson } from '#core/platform/json.ts'
 import type { ChatRequest } from '#core/platform/json-endpoint.ts'
 import { READING_BOUNDS } from './bounds.ts'
 
@@ -31,7 +31,7 @@ export function chatRequest(model: string, question: string, passages: readonly 
     max_tokens: passages.length * READING_BOUNDS.readerReplyTokensPerPassage,
     messages: [
       { role: 'system', content: INSTRUCTIONS },
-      { role: 'user', content: delimited({ question, passages: passages.map(shownTo(question)) }) },
+      { role: 'user', content: delimitedJson({ question, passages: passages.map(shownTo(question)) }) },
     ],
     response_format: {
       type: 'json_schema',
@@ -82,14 +82,6 @@ export function excerptFor(question: string, text: string): string {
   }
   if (best.from <= leadInMax) return text.slice(0, max).toWellFormed()
   return `${text.slice(0, leadInMax)}${GAP}${text.slice(best.from, best.from + length)}`.toWellFormed()
-}
-
-/**
- * Encodes data so that no part of it can end its string. Chat templates mark roles with tags like `<|im_end|>`, which
- * some servers also read in contents, so no `<` is sent as itself.
- */
-function delimited(value: object): string {
-  return JSON.stringify(value).replaceAll('<', '\\u003c')
 }
 
 const replySchema = z.object({

@@ -1,5 +1,6 @@
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
+import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EndpointFailure, createJsonEndpoint, postJson } from '#core/platform/json-endpoint.ts'
 import type { CallBounds, EndpointAddress } from '#core/platform/json-endpoint.ts'
@@ -30,7 +31,8 @@ export interface Reading {
 
 /** Scores passages by a question with a model. Throws only `ReaderError`. */
 export interface Reader {
-  read(question: string, passages: readonly FoundPassage[], signal: AbortSignal): Promise<Reading>
+  /** @param withinMs of the call; it has less where the settings say so. */
+  read(question: string, passages: readonly FoundPassage[], signal: AbortSignal, withinMs?: number): Promise<Reading>
 }
 
 /** The endpoint failed, was too slow, or sent no valid numbers. The error contains neither question nor passages. */
@@ -56,8 +58,15 @@ export function createReader(pinned: Pinned, settings: ReaderSettings): Reader {
   if (baseUrl === undefined)
     throw new OperatorError('This profile has a reader: set READER_BASE_URL, or use a profile without one.')
   const { ask, scoresIn } = transportOf(pinned, { name: 'the reader', baseUrl, apiKey }, settings)
-  return withCircuitBreaker(async (question, passages, signal) => {
-    const bounds = { timeoutMs, replyBytesMax: READING_BOUNDS.readerReplyBytesMax, signal }
+  const { readerFailuresMax: failuresMax, readerPauseMs: pauseMs } = READING_BOUNDS
+  const refused = (): Error => new ReaderError('the reader is left alone, because it failed several times in a row')
+  const guarded = circuitBreaker({ failuresMax, pauseMs }, refused)
+  const read: Reader['read'] = async (question, passages, signal, withinMs = timeoutMs) => {
+    const bounds = {
+      timeoutMs: Math.min(timeoutMs, withinMs),
+      replyBytesMax: READING_BOUNDS.readerReplyBytesMax,
+      signal,
+    }
     const reply = await ask(question, passages, bounds).catch((error: unknown) => {
       throw error instanceof EndpointFailure ? new ReaderError(error.message) : error
     })
@@ -65,7 +74,8 @@ export function createReader(pinned: Pinned, settings: ReaderSettings): Reader {
     const scores = scoresIn(reply, passages.length)
     if (scores === undefined) throw new ReaderError('the reader did not give every passage one number', tokens)
     return { scores, tokens }
-  })
+  }
+  return { read: (...asked) => guarded(asked[2], () => read(...asked)) }
 }
 
 /** How a kind of model is asked. */
@@ -97,37 +107,5 @@ function transportOf(
   return {
     ask: (question, passages, bounds) => endpoint.chat(chatRequest(model, question, passages), bounds),
     scoresIn: chatScoresIn,
-  }
-}
-
-/**
- * A circuit breaker (Nygard 2007): an endpoint that failed several times in a row is left alone for a while, then tried
- * with one call. A caller that hangs up says nothing about the endpoint.
- * @param nowMs monotonic.
- */
-export function withCircuitBreaker(read: Reader['read'], nowMs: () => number = () => performance.now()): Reader {
-  const { readerFailuresMax: failuresMax, readerPauseMs: pauseMs } = READING_BOUNDS
-  let failures = 0
-  let closedAtMs = 0
-  return {
-    async read(question, passages, signal) {
-      if (failures >= failuresMax) {
-        if (nowMs() < closedAtMs)
-          throw new ReaderError('the reader is left alone, because it failed several times in a row')
-        // Other calls are refused until this one has ended.
-        closedAtMs = nowMs() + pauseMs
-      }
-      try {
-        const reading = await read(question, passages, signal)
-        failures = 0
-        return reading
-      } catch (error) {
-        if (!signal.aborted) {
-          failures++
-          closedAtMs = nowMs() + pauseMs
-        }
-        throw error
-      }
-    },
   }
 }

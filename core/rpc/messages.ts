@@ -14,6 +14,7 @@ export interface SearchRequest {
   readonly versionId: string
   readonly queryVector: Buffer
   readonly queryText: string
+  readonly rewritten: readonly string[]
   readonly limit: number
   readonly filters: Filters
   /** Absent: the same as `filters`. */

@@ -82,6 +82,7 @@ const NO_BYTES = Buffer.alloc(0)
 export function searchRequestOf({
   vector,
   text,
+  rewritten = [],
   ranking,
   rowsOnly = false,
   onlyRows,
@@ -96,6 +97,7 @@ export function searchRequestOf({
     ...(entitled === query.filters ? {} : { entitled }),
     queryVector: bytesOf(vector),
     queryText: text,
+    rewritten,
     ranking: { ...rest, expansion: rowsScoredMin },
     rowsOnly,
     onlyRows: bytesOf(onlyRows),

@@ -7,14 +7,13 @@ import type { Slot } from './concurrency-limit.ts'
 import { openedOnFirstUse } from './opened.ts'
 import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
+import { timeLeft } from './time-left.ts'
 
 /** The query's vector; undefined for a version without vectors, which words alone rank. */
 export interface EmbeddedQuery {
   readonly vector: Float32Array<ArrayBuffer> | undefined
   /** Tokens that the provider reported; null if it reported none. */
   readonly tokens: number | null
-  /** Code points that the vector stands for, where the provider refused the whole query as too long. */
-  readonly characters: number | null
 }
 
 /** Returns the embedder of an embedding space; opens it on first use. */
@@ -36,16 +35,18 @@ export async function embed(
   context: RequestContext,
   pinned: PinnedRequest,
   slot: Slot,
+  [query = pinned.query]: readonly string[] = [],
 ): Promise<EmbeddedQuery> {
   const { embedding } = pinned.profile
-  if (embedding === null) return { vector: undefined, tokens: null, characters: null }
+  if (embedding === null) return { vector: undefined, tokens: null }
+  const withinTime = AbortSignal.any([context.signal, AbortSignal.timeout(timeLeft('embed', context, pinned))])
   try {
-    const { vectors, tokens, queryCharacters } = await slot.whileReleased(() =>
-      context.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', context.signal)),
+    const { vectors, tokens } = await slot.whileReleased(() =>
+      context.timings.wait('provider', embedderOf(embedding).embed([query], 'query', withinTime)),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
-    return { vector, tokens, characters: queryCharacters ?? null }
+    return { vector, tokens }
   } catch (cause) {
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }

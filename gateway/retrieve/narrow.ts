@@ -1,5 +1,6 @@
 import type { ServingProfile } from '#core/db/access.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { orders } from '#core/domain/retrieval-profile.ts'
 import { foldCode, foldKey } from '#core/identity/fold.ts'
 import { ServiceError, type ErrorDetail } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
@@ -24,11 +25,12 @@ export interface Narrowed extends Values {
 /**
  * Applies the request's own filters to the entitlement. A value outside it is refused whether or not the knowledge base
  * holds it.
- * @throws ServiceError FILTER_FORBIDDEN.
+ * @throws ServiceError FILTER_FORBIDDEN, also where a chat model orders the profile and the entitlement allows none.
  */
 export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest): Narrowed {
   const { filters } = request
   const profile = chooseProfile(entitlement, request.profile)
+  if (!entitlement.assistance && orderedByChat(profile)) throw forbidden([NEEDS_ASSISTANCE])
   const faults: ErrorDetail[] = []
   const languages = allowedValues(entitlement.languages, createLanguages)
   const jurisdictions = allowedValues(entitlement.jurisdictions, createJurisdictions)
@@ -48,6 +50,17 @@ export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest
   }
   if (faults.length > 0) throw forbidden(faults)
   return narrowed
+}
+
+const NEEDS_ASSISTANCE: ErrorDetail = {
+  path: '/profile',
+  message: 'is ordered by a chat model, which the entitlement does not allow to see questions',
+  reason: 'not_entitled',
+}
+
+/** Whether nothing of a profile can be served without its chat model. */
+function orderedByChat({ parameters: { reader } }: ServingProfile): boolean {
+  return reader?.kind === 'chat' && orders(reader)
 }
 
 function forbidden(details: readonly ErrorDetail[]): ServiceError {

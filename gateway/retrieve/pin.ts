@@ -38,6 +38,8 @@ export interface PinnedRequest {
   readonly entitled: Filters
   /** What is withdrawn of the version. */
   readonly withdrawn: readonly Withdrawn[]
+  /** Whether a chat model may see the question. */
+  readonly assistance: boolean
   /** UTC day, YYYY-MM-DD, on which revisions must be in force. */
   readonly inForceOn: string
   readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
@@ -78,6 +80,7 @@ export function pin(
     filters,
     entitled: request.filters === undefined ? filters : { ...valuesOf(narrowed.entitled), ...mandatory },
     withdrawn: profile.withdrawn.map(withdrawnOf),
+    assistance: entitlement.assistance,
     inForceOn,
     fingerprintKey:
       access.fingerprint_epoch === null || access.fingerprint_wrapped === null

@@ -1,3 +1,4 @@
+import { bearing } from '#core/domain/retrieval-profile.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
 import { failedOutcome, type Charge, type RequestUse, type Settlement } from '#core/limits/settlement.ts'
@@ -6,7 +7,7 @@ import { admit, type AdmitDeps, type Admitted } from './admit.ts'
 import { authenticate, type AuthenticateDeps } from './authenticate.ts'
 import { bound } from './bound.ts'
 import type { ConcurrencyLimit, Slot } from './concurrency-limit.ts'
-import { decide } from './decide.ts'
+import { decide, assertDecided } from './decide.ts'
 import { embed, type EmbedderOf } from './embed.ts'
 import { entitle } from './entitle.ts'
 import { assertDocumentsOpen } from './exposure.ts'
@@ -17,12 +18,14 @@ import { pin, type PinnedRequest } from './pin.ts'
 import { read, type ReaderOf, type ReaderUse } from './read.ts'
 import { record } from './record.ts'
 import { deliveredReply, errorReply, type Reply, type Windows } from './reply.ts'
+import { rewrite, type RewriterOf, type RewriterUse } from './rewrite.ts'
 import type { RetrievalRequest } from './schema.ts'
 import { search, type SearchDeps } from './search.ts'
 
 export interface PipelineDeps extends AuthenticateDeps, AdmitDeps, SearchDeps {
   readonly concurrency: ConcurrencyLimit
   readonly embedderOf: EmbedderOf
+  readonly rewriterOf: RewriterOf
   readonly readerOf: ReaderOf
   readonly settlement: Settlement
   readonly ledger: LedgerQueue
@@ -36,6 +39,8 @@ export interface Finished {
   readonly decision: string | undefined
   /** What a reader did; undefined where none was asked. */
   readonly reader?: Readonly<ReaderUse> | undefined
+  /** What a rewriter did; undefined where none was asked. */
+  readonly rewriter?: Readonly<RewriterUse> | undefined
 }
 
 // The stages of a request in order, in three parts: what runs before its body is read, the body, and what runs on a
@@ -84,31 +89,38 @@ async function settling(
   admission: Admitted,
 ): Promise<Finished> {
   const { stage } = context.timings
+  const rewriter: RewriterUse = { result: null, tokens: null }
   const reader: ReaderUse = { result: null, tokens: null }
   let tokens: number | null = null
   try {
-    const query = await stage('embed', () => embed(deps.embedderOf, context, pinned, slot))
+    const queries = await stage('rewrite', () => rewrite(deps.rewriterOf, context, { pinned, slot }, rewriter))
+    const query = await stage('embed', () => embed(deps.embedderOf, context, pinned, slot, queries))
     tokens = query.tokens
-    const found = await stage('search', () => search(deps, context, pinned, query))
+    const found = await stage('search', () => search(deps, context, pinned, query, queries))
     const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, found, reader))
     const abstention = await stage('decide', () => decide(pinned, evidence))
-    const reply = await stage('bound', () => bound(context.ids, pinned, query, evidence.passages, abstention))
+    assertDecided(abstention, rewriter, reader)
+    const reply = await stage('bound', () =>
+      bound(context.ids, pinned, query, bearing(pinned.profile.parameters, evidence.passages), abstention),
+    )
     assertDocumentsOpen(admission.windows.decision, reply.served)
     await stage('record', () =>
-      record(deps, context, pinned, admission, { query, evidence, reader, abstention, reply }),
+      record(deps, context, pinned, admission, { query, queries, evidence, rewriter, reader, abstention, reply }),
     )
     const delivered = await stage('reply', () => deliveredReply(context.ids, reply.body, admission.windows))
-    return { reply: delivered, error: undefined, decision: abstention.decision, reader }
+    return { reply: delivered, error: undefined, decision: abstention.decision, rewriter, reader }
   } catch (thrown) {
     const error = toServiceError(thrown)
     await settleFailure(deps, context, admission, error, {
       query_embedding_tokens: tokens,
+      rewriter: rewriter.result,
+      rewriting_tokens: rewriter.tokens,
       reader: reader.result,
       reader_tokens: reader.tokens,
       node: context.about.node ?? null,
       stage_ms: stageMs(context.timings),
     })
-    return { ...refusal(context, error, admission.windows), reader }
+    return { ...refusal(context, error, admission.windows), rewriter, reader }
   } finally {
     requestEntry(deps.ledger, admission.charge)
   }

@@ -1,5 +1,5 @@
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
-import { ServiceError } from '#core/platform/errors.ts'
+import { ServiceError, OperatorError } from '#core/platform/errors.ts'
 import { ReaderError, createReader, type Reader, type ReaderSettings } from '#core/reading/reader.ts'
 import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
@@ -8,6 +8,7 @@ import { openedOnFirstUse } from './opened.ts'
 import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Evidence } from './search.ts'
+import { timeLeft } from './time-left.ts'
 
 /** How a reading ended. */
 export type ReaderResult = 'read' | 'failed'
@@ -35,7 +36,7 @@ export function readersOf(settings: ReaderSettings): ReaderOf {
  * Has the profile's reader score the first passages, with the slot free for other requests, and applies its scores: they
  * order the list, decide, or both. Without a reader returns the list unchanged. A profile was evaluated with its order,
  * so a reader that orders and fails fails the request. Where its scores only decide, the profile says whether the
- * calibration without the reader decides instead.
+ * calibration without the reader decides instead. A chat model is asked only where the entitlement allows it.
  * @param use takes what was used, also where this throws.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the endpoint fails or this gateway has none, unless the profile decides
  * without.
@@ -48,20 +49,23 @@ export async function read(
   use: ReaderUse,
 ): Promise<Evidence> {
   const { reader } = pinned.profile.parameters
-  if (reader === null) return found
+  if (reader === null || (reader.kind === 'chat' && !pinned.assistance)) return found
   const passages = passagesToRead(reader, found.passages)
   if (passages.length === 0) return { ...found, ...scoredList(reader, found.passages, [], pinned.topK) }
   try {
-    const { scores, tokens } = await slot.whileReleased(() =>
-      context.timings.wait('provider', readerOf(reader).read(pinned.query, passages, context.signal)),
-    )
+    const { scores, tokens } = await slot.whileReleased(() => {
+      const withinMs = timeLeft('read', context, pinned)
+      const reading = readerOf(reader).read(pinned.query, passages, context.signal, withinMs)
+      return context.timings.wait('provider', reading)
+    })
     use.result = 'read'
     use.tokens = tokens
     return { ...found, ...scoredList(reader, found.passages, scores, pinned.topK) }
   } catch (cause) {
     use.result = 'failed'
     use.tokens = cause instanceof ReaderError ? cause.tokens : null
-    if (reader.on_failure === 'decide_without' && !context.signal.aborted) return found
+    const isAsked = !(cause instanceof OperatorError)
+    if (isAsked && reader.on_failure === 'decide_without' && !context.signal.aborted) return found
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }
 }

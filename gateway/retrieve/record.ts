@@ -1,4 +1,4 @@
-import { queryVectorDigest } from '#core/credentials/fingerprint.ts'
+import { queryFingerprint, queryVectorDigest } from '#core/credentials/fingerprint.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
@@ -11,6 +11,7 @@ import { stageMs, type RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { ReaderUse } from './read.ts'
+import type { RewriterUse } from './rewrite.ts'
 import type { Abstention } from './schema.ts'
 import type { Evidence } from './search.ts'
 
@@ -22,7 +23,10 @@ export interface RecordDeps {
 /** Results of the stages after admission. */
 export interface Produced {
   readonly query: EmbeddedQuery
+  /** What a rewriter wrote. */
+  readonly queries: readonly string[]
   readonly evidence: Evidence
+  readonly rewriter: Readonly<RewriterUse>
   readonly reader: Readonly<ReaderUse>
   readonly abstention: Abstention
   readonly reply: BoundedReply
@@ -39,7 +43,7 @@ export async function record(
   context: RequestContext,
   pinned: PinnedRequest,
   { charge }: Admitted,
-  { query, evidence, reader, abstention, reply }: Produced,
+  { query, queries, evidence, rewriter, reader, abstention, reply }: Produced,
 ): Promise<void> {
   const served = reply.served.map((passage) => ({
     chunk: passage.chunkId,
@@ -52,6 +56,8 @@ export async function record(
     result_count: served.length,
     response_bytes: reply.body.length,
     query_embedding_tokens: query.tokens,
+    rewriter: rewriter.result,
+    rewriting_tokens: rewriter.tokens,
     reader: reader.result,
     reader_tokens: reader.tokens,
     signal: abstention.signal,
@@ -68,7 +74,9 @@ export async function record(
       query.vector === undefined
         ? null
         : queryVectorDigest(fingerprintKeyOf(deps.serviceSecrets, pinned).key, query.vector).toString('hex'),
-    query_characters: query.characters,
+    rewriting_digests: queries.map((text) =>
+      queryFingerprint(fingerprintKeyOf(deps.serviceSecrets, pinned).key, text).toString('hex'),
+    ),
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.order ?? null,
   }

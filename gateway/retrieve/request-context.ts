@@ -11,6 +11,7 @@ export const STAGES = [
   'pin',
   'enter',
   'admit',
+  'rewrite',
   'embed',
   'search',
   'read',

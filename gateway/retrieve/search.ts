@@ -6,6 +6,7 @@ import type { SearchTier } from '#gateway/search-tier.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
+import { timeLeft } from './time-left.ts'
 
 export interface SearchDeps {
   readonly searchTier: SearchTier
@@ -17,6 +18,8 @@ export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupport
   readonly order?: readonly number[]
   /** Scores of the first passages by the profile's reader, where they decide; absent: nothing was read. */
   readonly read?: readonly number[]
+  /** Whether a rewriter's queries found the list. */
+  readonly rewritten?: boolean
 }
 
 /**
@@ -29,6 +32,7 @@ export async function search(
   context: RequestContext,
   pinned: PinnedRequest,
   query: EmbeddedQuery,
+  queries: readonly string[] = [],
 ): Promise<Evidence> {
   const { parameters } = pinned.profile
   const limit = passagesSearched(parameters, pinned.topK)
@@ -38,6 +42,7 @@ export async function search(
       projection: pinned.projection,
       vector: query.vector,
       text: pinned.query,
+      rewritten: queries,
       limit,
       filters: pinned.filters,
       entitled: pinned.entitled,
@@ -46,14 +51,19 @@ export async function search(
     }
     const { node, ...found } = await context.timings.wait(
       'search',
-      deps.searchTier.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal, {
-        request_id: context.ids.requestId,
-        ...context.about,
-      }),
+      deps.searchTier.search(
+        request,
+        Math.min(PLATFORM_BOUNDS.searchTimeoutMs, timeLeft('search', context, pinned)),
+        context.signal,
+        {
+          request_id: context.ids.requestId,
+          ...context.about,
+        },
+      ),
     )
     context.about.node = node
     assertAsPinned(pinned, found.passages, limit)
-    return found
+    return { ...found, rewritten: queries.length > 0 }
   } catch (cause) {
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }

@@ -48,6 +48,8 @@ export function servedMode({ embedder }: Embedding): RankingMode {
 
 /** The part of a question that a search node gets; qrels stay with the evaluation. */
 export interface QuestionInput extends Pick<Question, 'text' | 'filters'> {
+  /** What a rewriter wrote for the question, best first; undefined: its own words rank. */
+  readonly rewritten?: readonly string[] | undefined
   /** A bitset that narrows the filters further; undefined: every row. */
   readonly onlyRows?: Uint8Array | undefined
 }
@@ -95,7 +97,7 @@ export async function embedQuestions(
   { embedder, signal }: Pick<AskContext, 'embedder' | 'signal'>,
 ): Promise<readonly Float32Array[]> {
   if (embedder === undefined) return []
-  const texts = questions.map(({ text }) => text)
+  const texts = questions.map(({ text, rewritten = [] }) => rewritten[0] ?? text)
   const { vectors } = await embedder.embed(texts, 'query', signal)
   if (vectors.length < texts.length) throw new Error('the embedder sent too few vectors')
   return vectors
@@ -177,6 +179,7 @@ function queryOf(
     entitled: filtersOf(UNFILTERED, context),
     ranking: rankingOf(context.profile, question.filters?.in_force_on ?? context.day),
     onlyRows: question.onlyRows,
+    rewritten: mode === 'dense' ? [] : question.rewritten,
   }
 }
 

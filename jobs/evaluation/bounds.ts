@@ -21,6 +21,8 @@ export const EVALUATION_BOUNDS = {
   evaluationSearchTimeoutMs: 30_000,
   /** Labelled questions that a build has its reader read, one call each. */
   readQuestionsMax: 400,
+  /** Passages of a list that a rewriter's queries found, of which the first ones count. */
+  rewrittenDepth: 10,
   /** File of scores that a reader gave. */
   readerCacheBytesMax: 64 * 1024 * 1024,
 

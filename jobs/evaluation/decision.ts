@@ -1,11 +1,13 @@
 import { decideOn } from '#core/domain/decision.ts'
 import { words } from '#core/index/analysis/words.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
-import { askModes, servedMode, type AskContext } from './ask.ts'
+import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { fitDecision, scoredBy, type Decision, type DecisionOptions } from './figures.ts'
 import type { Outcome } from './outcomes.ts'
 import type { QueryWithQrels } from './questions.ts'
+
+type WithQueries = (texts: readonly QuestionInput[]) => Promise<readonly QuestionInput[]>
 
 /** Letters of which words of no language are made. */
 const LETTERS = ['abcdefghijklmnopqrstuvwxyz', 'абвгдежзиклмнопрстуфхцчшыэюя', 'אבגדהוזחטיכלמנסעפצקרשת'] as const
@@ -25,7 +27,7 @@ const EVERYDAY: readonly string[] = [
  * Returns the decision that is fitted on the questions, or the default decision of the profile where they have too few
  * labels. The default stays also where the fitted one answers texts that no passage answers: more of those that are
  * drawn than the target share, and more than the default.
- * @param items texts of passages of the version.
+ * @param items texts of passages of the version. @param withQueries adds what a rewriter writes for each text.
  */
 export async function decisionOf(
   questions: readonly QueryWithQrels[],
@@ -33,12 +35,13 @@ export async function decisionOf(
   options: DecisionOptions,
   items: readonly { readonly text: string }[],
   context: AskContext,
+  withQueries: WithQueries = (texts) => Promise.resolve(texts),
 ): Promise<Decision> {
   const { calibration } = context.profile
   const byDefault = { calibration, scored: scoredBy(calibration, questions, outcomes), isFitted: false }
   const fitted = fitDecision(questions, outcomes, options, calibration)
   if (fitted === undefined) return byDefault
-  const texts = drawnTexts(items).map((text) => ({ text, filters: undefined }))
+  const texts = await withQueries(drawnTexts(items).map((text) => ({ text, filters: undefined })))
   // A reader changes none of these predictors.
   const profile = { ...context.profile, reader: null }
   let [answered, answeredByDefault] = [0, 0]

@@ -9,11 +9,12 @@ import { decides, type ProfileParameters } from '#core/domain/retrieval-profile.
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes, type PreparedVersion } from '#jobs/platform/search-nodes.ts'
 import type { Reader } from '#core/reading/reader.ts'
+import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { unlessDamaged } from './altered-candidate.ts'
 import { servedOf, type AskRecordsContext } from './ask.ts'
 import { decisionOf } from './decision.ts'
 import { embedOnce } from './embed-once.ts'
-import type { Decision } from './figures.ts'
+import type { Decision, DecisionOptions } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitRanking, withoutOrder } from './fusion.ts'
 import { sampleKnownItems, withoutKnownItems } from './known-items.ts'
@@ -22,7 +23,8 @@ import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { searchQuestionFigures } from './search-questions.ts'
 import { standardisedByNegatives } from './negatives.ts'
 import { readQuestionSet, idsInWords, type QueryWithQrels } from './questions.ts'
-import { measureReader } from './reading.ts'
+import { measureReader, type MeasuredReader } from './reading.ts'
+import { measureRewriter, type MeasuredRewriter } from './rewriting.ts'
 import type { Measured } from './report.ts'
 import type { NoteSourceIds, SourceIdOf } from './source-ids.ts'
 
@@ -45,6 +47,8 @@ export interface EvaluationInput extends PreparedVersion {
   readonly embedder: Embedder | undefined
   /** The reader of the profile, whose order is tried; absent: it has none, or none is asked. */
   readonly reader?: Reader | undefined
+  /** The rewriter of the profile; absent: it has none, or none is asked. */
+  readonly rewriter?: Rewriter | undefined
   /** Is told what the evaluation is going to cost. */
   readonly note?: (sentence: string) => void
   readonly nodes: readonly SearchNodeClient[]
@@ -97,14 +101,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     searchQuestions: input.artifact.files['search-questions.jsonl'] !== undefined,
   }
   const decision = await decisionOf(questions, servedOf(outcomes), fitting, items, context)
-  const read =
-    input.reader && profile.reader && decides(profile.reader)
-      ? await measureReader(questions, input.reader, profile.reader, {
-          ...context,
-          targetRisk: input.targetRisk,
-          note: input.note ?? (() => undefined),
-        })
-      : undefined
+  const { rewritten, read } = await measureModels(input, questions, fitting, items, context)
   const measured: Measured = {
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,
@@ -119,6 +116,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     latency: await timeModes(questions, { ...context, embedder: input.embedder }),
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
+    rewriter: rewritten?.figures,
     reader: read?.figures,
     backgroundQuestions: readNgramsDescription(input.artifact.folder).chance.questions,
     searchQuestions: await unlessDamaged('after', input.versionId, () =>
@@ -126,7 +124,28 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     ),
   }
   const reader = read?.parameters ?? profile.reader
-  return { measured, profile: { ...profile, reader, calibration: decision.calibration }, context }
+  const rewriter = rewritten?.parameters ?? profile.rewriter
+  return { measured, profile: { ...profile, rewriter, reader, calibration: decision.calibration }, context }
+}
+
+/** Asks the rewriter and the reader of the profile, where there are such. */
+async function measureModels(
+  { rewriter, reader, note = () => undefined }: EvaluationInput,
+  questions: readonly QueryWithQrels[],
+  fitting: DecisionOptions,
+  items: readonly QueryWithQrels[],
+  context: AskRecordsContext,
+): Promise<{ readonly rewritten?: MeasuredRewriter; readonly read?: MeasuredReader }> {
+  const { profile } = context
+  const asking = { ...context, targetRisk: fitting.targetRisk, note }
+  return {
+    ...(rewriter && profile.rewriter
+      ? { rewritten: await measureRewriter(questions, rewriter, profile.rewriter, fitting, items, asking) }
+      : {}),
+    ...(reader && profile.reader && decides(profile.reader)
+      ? { read: await measureReader(questions, reader, profile.reader, asking) }
+      : {}),
+  }
 }
 
 interface AskedQuestions {

@@ -4,43 +4,67 @@ import { z } from 'zod'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import type { Reader, Reading } from '#core/reading/reader.ts'
+import type { Reader } from '#core/reading/reader.ts'
 import { readText } from '#core/reading/scored-list.ts'
+import { REWRITING_PROMPT_SHA256 } from '#core/rewriting/prompt.ts'
+import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 
-const lineSchema = z.object({ key: z.string(), scores: z.array(z.number()).readonly(), tokens: z.number().nullable() })
+const readingSchema = z.object({ scores: z.array(z.number()).readonly(), tokens: z.number().nullable() })
+const rewritingSchema = z.object({ queries: z.array(z.string()).min(1).readonly(), tokens: z.number().nullable() })
 
 /**
  * Returns a reader that keeps scores in a file of JSON lines, so that an evaluation is repeated without the endpoint.
- * A line has the digest of prompt, model, question and passages, and none of their texts. A file that is too long is
- * read no further and not added to.
+ * A line has the digest of prompt, model, question and passages, and none of their texts.
  * @param source names kind and model.
  */
 export async function cachedReader(reader: Reader, source: string, file: string): Promise<Reader> {
-  const { known, isFull } = await readCache(file)
+  const kept = await openCache(file, readingSchema)
   return {
-    async read(question, passages, signal) {
-      const key = sha256(canonicalJson([PROMPT_SHA256, source, question, passages.map(readText)])).toString('hex')
-      const kept = known.get(key)
-      if (kept !== undefined) return kept
-      const reading = await reader.read(question, passages, signal)
-      known.set(key, reading)
-      if (!isFull) await appendFile(file, `${JSON.stringify({ key, ...reading })}\n`)
-      return reading
-    },
+    read: (question, passages, signal) =>
+      kept([PROMPT_SHA256, source, question, passages.map(readText)], () => reader.read(question, passages, signal)),
   }
 }
 
-async function readCache(file: string): Promise<{ readonly known: Map<string, Reading>; readonly isFull: boolean }> {
+/** As `cachedReader`; a line holds the queries. @param model as the profile pins it. */
+export async function cachedRewriter(rewriter: Rewriter, model: string, file: string): Promise<Rewriter> {
+  const kept = await openCache(file, rewritingSchema)
+  return {
+    rewrite: (question, knowledgeBase, timeoutMs, signal) =>
+      kept([REWRITING_PROMPT_SHA256, model, question, knowledgeBase], () =>
+        rewriter.rewrite(question, knowledgeBase, timeoutMs, signal),
+      ),
+  }
+}
+
+/**
+ * Opens a file of JSON lines with what a model gave, by the digest of what it was asked. A file that is too long is read
+ * no further and not added to.
+ * @returns what is kept of a request, else what `ask` gives, which is then kept.
+ */
+async function openCache<T extends object>(
+  file: string,
+  schema: z.ZodType<T>,
+): Promise<(request: readonly unknown[], ask: () => Promise<T>) => Promise<T>> {
+  const known = new Map<string, T>()
   await mkdir(dirname(file), { recursive: true })
   const { size } = await stat(file).catch(() => ({ size: 0 }))
-  if (size === 0) return { known: new Map(), isFull: false }
-  if (size > EVALUATION_BOUNDS.readerCacheBytesMax) return { known: new Map(), isFull: true }
-  const known = new Map<string, Reading>()
-  for (const text of (await readFile(file, 'utf8')).split('\n')) {
-    const line = lineSchema.safeParse(parsedJson(text))
+  const isFull = size > EVALUATION_BOUNDS.readerCacheBytesMax
+  for (const text of size === 0 || isFull ? [] : (await readFile(file, 'utf8')).split('\n')) {
+    const line = parsedJson(text)
+    const [key, value] = [keySchema.safeParse(line), schema.safeParse(line)]
     // A line that a killed run left incomplete is asked again.
-    if (line.success) known.set(line.data.key, { scores: line.data.scores, tokens: line.data.tokens })
+    if (key.success && value.success) known.set(key.data.key, value.data)
   }
-  return { known, isFull: false }
+  return async (request, ask) => {
+    const key = sha256(canonicalJson(request)).toString('hex')
+    const kept = known.get(key)
+    if (kept !== undefined) return kept
+    const value = await ask()
+    known.set(key, value)
+    if (!isFull) await appendFile(file, `${JSON.stringify({ key, ...value })}\n`)
+    return value
+  }
 }
+
+const keySchema = z.object({ key: z.string() })

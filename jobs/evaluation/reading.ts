@@ -41,7 +41,7 @@ export async function measureReader(
   parameters: ReaderParameters,
   context: AskContext & { readonly targetRisk: number; readonly note: (sentence: string) => void },
 ): Promise<MeasuredReader> {
-  const readings = await readingsOf(sampleOf(questions), reader, context)
+  const readings = await readingsOf(labelledSample(questions), reader, context)
   const fitted = fitCalibration(readings, { features: READER_PREDICTORS, targetRisk: context.targetRisk })
   if (fitted === undefined && parameters.kind === 'cross-encoder') throw tooFewLabels()
   const calibration = fitted ? { ...fitted.calibration, named: null } : DEFAULT_CHAT_READER_CALIBRATION
@@ -81,7 +81,7 @@ export function readerFeatures(scores: readonly number[]): readonly number[] {
 }
 
 /** The labelled questions, or a sample of them that depends on their ids alone. */
-function sampleOf(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
+export function labelledSample(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
   const labelled = questions.filter(({ answerable }) => answerable !== undefined)
   if (labelled.length <= EVALUATION_BOUNDS.readQuestionsMax) return labelled
   const keyOf = ({ id }: QueryWithQrels): string => sha256(id).toString('hex')

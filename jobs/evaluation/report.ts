@@ -1,4 +1,4 @@
-import { EVIDENCE_SIGNAL, orders, type ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { orders, type ProfileParameters, EVIDENCE_SIGNALS } from '#core/domain/retrieval-profile.ts'
 import { servedOf, type ByMode } from './ask.ts'
 import { rankingsOf, observedValue, type Decision } from './figures.ts'
 import type { FilteredMeasurement } from './filtered-questions.ts'
@@ -37,6 +37,8 @@ export interface Measured {
   readonly filtered: FilteredMeasurement | undefined
   /** Relevant ids that the version does not hold. */
   readonly missing: readonly string[]
+  /** Absent: no rewriter was asked. */
+  readonly rewriter?: ReaderFigures | undefined
   /** Absent: no reader was asked. */
   readonly reader?: ReaderFigures | undefined
   /** On which the version's background was measured; 0: it is too small. Absent: not told. */
@@ -63,7 +65,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
   const abstention =
     decision.scored.length === 0
       ? undefined
-      : decisionFigures(decision.scored, { signal: EVIDENCE_SIGNAL, threshold, target_risk, folds })
+      : decisionFigures(decision.scored, { signal: EVIDENCE_SIGNALS.plain, threshold, target_risk, folds })
   const systems = rankingsOf(outcomes)
   const gates = input.versionId === null ? [] : gatesOf(systems, abstention, filtered?.recall)
   return evaluationReportSchema.parse({
@@ -80,6 +82,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     ranking: { dense_weight, reranker: reader !== null && orders(reader) ? reader.model : null },
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
+    ...(input.rewriter === undefined ? {} : { rewriter: input.rewriter }),
     ...(input.reader === undefined ? {} : { reader: input.reader }),
     ...(input.backgroundQuestions === undefined ? {} : { chance_questions: input.backgroundQuestions }),
     filtered_recall: filtered === undefined ? {} : leastRecall(filtered.recall),

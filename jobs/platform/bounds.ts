@@ -28,6 +28,9 @@ export const JOB_BOUNDS = {
   sweepEveryMs: 5_000,
   reconcileEveryMs: 2_000,
   garbageCollectionEveryMs: 300_000,
+  canariesEveryMs: 86_400_000,
+  /** Of one knowledge base. */
+  canariesTimeoutMs: 60_000,
   /** Time for which the files of a finished build stay. A run that was overtaken has stopped by then. */
   garbageBuildsOlderThanMs: 60_000,
   garbageFailedBuildsOlderThanMs: 90_000_000,

@@ -18,6 +18,7 @@ import {
 } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
 import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
@@ -64,6 +65,7 @@ export const JOBS_VARIABLES = {
   EMBEDDING: EMBEDDING_SETTINGS.EMBEDDING,
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
+  ...REWRITING_SETTINGS,
   ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   ...ENGINE_SETTINGS,
@@ -116,6 +118,7 @@ export const OPERATOR_VARIABLES = {
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
   OPENAI_TIMEOUT_MS: EMBEDDING_SETTINGS.OPENAI_TIMEOUT_MS,
+  ...REWRITING_SETTINGS,
   ...READING_SETTINGS,
   ...ENGINE_SETTINGS,
   KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,

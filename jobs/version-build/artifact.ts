@@ -1,3 +1,4 @@
+import { describe, type Description } from '#core/index/format/description.ts'
 import { withProbes } from '#core/embedding/probes.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts'
@@ -57,6 +58,7 @@ export async function buildArtifact(
     derived: await derivedFields(context.workFolder),
     passages: corpus.passages,
     acts: corpus.acts,
+    description: context.parameters.rewriter && (await descriptionOf(context)),
     queryExpansions: await searchQuestionsOf(context, corpus),
     ...rowsOf(context, corpus, vectors),
     ...(context.parameters.engine === 'opensearch'
@@ -122,6 +124,35 @@ function rowsOf(
 
 async function* passageRows(workFolder: string): AsyncGenerator<PassageRow> {
   for await (const record of passagesIn(passagesFile(workFolder))) yield { record }
+}
+
+/** Names the version's documents, those with most passages first. */
+async function descriptionOf({ workFolder, knowledgeBase }: BuildContext): Promise<Description> {
+  const acts = new Map<
+    string,
+    { title: string; languages: Set<string>; jurisdictions: Set<string>; passages: number }
+  >()
+  for await (const { record } of passageRows(workFolder)) {
+    const { document, metadata } = record
+    const act = acts.get(document.id) ?? {
+      title: document.title,
+      languages: new Set<string>(),
+      jurisdictions: new Set<string>(),
+      passages: 0,
+    }
+    act.languages.add(metadata.language)
+    act.jurisdictions.add(metadata.jurisdiction)
+    act.passages++
+    acts.set(document.id, act)
+  }
+  return describe(
+    knowledgeBase,
+    [...acts.values()].map((act) => ({
+      ...act,
+      languages: [...act.languages].sort(),
+      jurisdictions: [...act.jurisdictions].sort(),
+    })),
+  )
 }
 
 /** Reads the artifact back: signature, sizes, hashes, consistency of its files, and every passage at its place. */

@@ -5,6 +5,7 @@ import type { Database } from '#core/db/pool.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import type { Log } from '#core/platform/log.ts'
+import type { RewriterSettings } from '#core/rewriting/rewriter.ts'
 import type { ReaderSettings } from '#core/reading/reader.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { BuildParameters } from './parameters.ts'
@@ -15,6 +16,8 @@ import type { VectorSettings } from './text-vectors.ts'
 export interface BuildContext {
   readonly fence: BuildFence
   readonly knowledgeBaseId: string
+  /** Slug. */
+  readonly knowledgeBase: string
   readonly parameters: BuildParameters
   readonly source: ImportRow
   readonly store: ArtifactStore
@@ -37,10 +40,8 @@ export interface BuildContext {
 
 /** Additional input of the stages that publish the candidate. */
 export interface CandidateContext extends BuildContext {
-  /** Slug. */
-  readonly knowledgeBase: string
   readonly database: Database
-  readonly embedding: EndpointSettings & ReaderSettings
+  readonly embedding: EndpointSettings & ReaderSettings & RewriterSettings
   /** All of SEARCH_NODES. */
   readonly nodes: readonly SearchNodeClient[]
   readonly log: Log

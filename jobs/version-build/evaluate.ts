@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { readImported, type Imported } from '#core/db/imports.ts'
 import { readChangeLimits } from '#core/db/review-policies.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
@@ -9,6 +10,9 @@ import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { createReader, type Reader } from '#core/reading/reader.ts'
+import { wholly, type Description } from '#core/index/format/description.ts'
+import { askCanaries } from '#core/rewriting/canaries.ts'
+import { createRewriter, type Rewriter } from '#core/rewriting/rewriter.ts'
 import { readActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesSection, passagesSection } from '#jobs/evaluation/compare/page/changes.ts'
@@ -20,7 +24,7 @@ import { servedOf } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage, type ReviewSections } from '#jobs/evaluation/page/page.ts'
 import { EVALUATION_DEPTH, evaluate, type Evaluation, type EvaluationInput } from '#jobs/evaluation/pipeline.ts'
-import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
+import { cachedReader, cachedRewriter } from '#jobs/evaluation/reader-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { importReportSchema, type ImportReport } from '#law/import/report/report.ts'
@@ -109,13 +113,16 @@ async function measure(
   artifact: BuiltArtifact,
   own: Pick<EvaluationInput, 'versionId' | 'sourceIdOf' | 'noteSourceIds'>,
 ): Promise<Evaluation> {
+  const { description } = artifact.manifest
+  const rewriter = await openRewriter(context, description)
+  const profile = await withCanaries(defaultProfile(context.parameters, description), rewriter, context.signal)
   return await evaluate({
     ...own,
     manifestDigest: artifact.manifestDigest,
     knowledgeBase: context.knowledgeBase,
     artifact: { ...artifact.manifest, folder: artifact.folder },
     facets: corpus.facets,
-    profile: defaultProfile(context.parameters),
+    profile,
     targetRisk: context.parameters.target_risk,
     questionsSha256: context.parameters.questions_sha256,
     store: context.store,
@@ -123,6 +130,7 @@ async function measure(
     embedder:
       artifact.manifest.embedding &&
       createEmbedder(artifact.manifest.embedding, context.embedding, context.parameters.endpoint),
+    rewriter,
     reader: await openReader(context),
     note: (sentence) => context.warn(sentence),
     nodes: context.nodes,
@@ -130,6 +138,27 @@ async function measure(
     signal: context.signal,
     onProgress: (done, total) => context.progress.at(done, total),
   })
+}
+
+/** Records what the rewriter writes now for questions that it is asked again every day. */
+async function withCanaries(
+  profile: ProfileParameters,
+  rewriter: Rewriter | undefined,
+  signal: AbortSignal,
+): Promise<ProfileParameters> {
+  if (rewriter === undefined || profile.rewriter === null) return profile
+  const canaries = await askCanaries(rewriter, wholly(profile.rewriter.description), signal)
+  return { ...profile, rewriter: { ...profile.rewriter, canaries } }
+}
+
+/** Keeps its queries in the work folder, as `openReader` does. */
+async function openRewriter(
+  { parameters, embedding, workFolder }: CandidateContext,
+  description: Description | undefined,
+): Promise<Rewriter | undefined> {
+  const { rewriter } = defaultProfile(parameters, description)
+  if (rewriter === null) return undefined
+  return await cachedRewriter(createRewriter(rewriter, embedding), rewriter.model, join(workFolder, 'rewritings.jsonl'))
 }
 
 /** Keeps its scores in the work folder, so that a build that resumes pays for no reading twice. */

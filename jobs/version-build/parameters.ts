@@ -7,7 +7,10 @@ import {
   DEFAULT_CALIBRATION,
   DEFAULT_CHAT_READER_CALIBRATION,
   DEFAULT_MODEL_CALIBRATION,
+  DEFAULT_REWRITTEN_CALIBRATION,
 } from '#core/domain/default-calibration.ts'
+import { REWRITING_PROMPT_SHA256 } from '#core/rewriting/prompt.ts'
+import type { Description } from '#core/index/format/description.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { withdrawalInForceSchema } from '#core/db/withdrawals.ts'
@@ -53,6 +56,10 @@ const parametersSchema = z.strictObject({
       restore: z.array(z.uuid()).max(SEARCH_BOUNDS.withdrawalsMax),
     })
     .default({ drop: [], restore: [] }),
+  /** A chat model that writes search queries for each question; the profile pins it with the version's description. */
+  rewriter: z
+    .strictObject({ model: z.string().min(1).max(200), on_failure: z.enum(['refuse', 'decide_without']) })
+    .optional(),
   /**
    * A model that scores the first passages of each request; the profile pins it. Its order is tried, and kept only if it
    * ranks the question set better.
@@ -92,17 +99,18 @@ export const buildParametersSchema = z.preprocess((stored) => {
 /** The vectors' share of the ranking, unless a question set fits another (decision 0008). */
 const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, openai: 0.7 }
 
+const REWRITING = { prompt_sha256: REWRITING_PROMPT_SHA256, calibration: DEFAULT_REWRITTEN_CALIBRATION } as const
+
 const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
   none: DEFAULT_CALIBRATION,
   openai: DEFAULT_MODEL_CALIBRATION,
 }
 
 /** Returns the ranking parameters of a version before any fitting. */
-export function defaultProfile({
-  embedding,
-  expansion,
-  reader,
-}: Pick<BuildParameters, 'embedding' | 'expansion' | 'reader'>): ProfileParameters {
+export function defaultProfile(
+  { embedding, expansion, reader, rewriter }: Pick<BuildParameters, 'embedding' | 'expansion' | 'reader' | 'rewriter'>,
+  description?: Description,
+): ProfileParameters {
   return {
     expansion: expansion ?? SEARCH_BOUNDS.rowsScoredMinDefault,
     verification_statuses: ['verified'],
@@ -110,6 +118,7 @@ export function defaultProfile({
     dense_weight: DENSE_WEIGHT[embedding],
     collapse_revisions: true,
     per_document_max: 0,
+    rewriter: rewriter && description ? { ...rewriter, description, ...REWRITING } : null,
     reader: reader === undefined ? null : pinned(reader),
     calibration: CALIBRATION[embedding],
   }

@@ -17,6 +17,7 @@ import { JOB_BOUNDS } from '../platform/bounds.ts'
 import { defaultBuildHeapMb } from '#jobs/version-build/unexpected-exit.ts'
 import { jobsConfig } from '../platform/config.ts'
 import { openQueueRedis } from '../platform/queues.ts'
+import type { Drifts } from './maintenance/canaries.ts'
 import { createMetricsApp } from './metrics.ts'
 import { openSearchNodeClients } from '../platform/search-nodes.ts'
 import { startJobs } from './workers.ts'
@@ -36,6 +37,7 @@ await startOrExplain('The job worker cannot start', async () => {
   // Requests have priority on a shared machine; build processes inherit the priority of this one. Not earlier, because
   // on a busy machine the connections above would then not be made in their time.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  const drifts: Drifts = new Map()
   const jobs = await startJobs({
     database,
     redis: queueRedis.redis,
@@ -50,9 +52,11 @@ await startOrExplain('The job worker cannot start', async () => {
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
     vectorCacheBytesMax: DATABASE_BOUNDS.vectorCacheBytesMax,
     engine: config,
+    rewriting: config,
+    drifts,
     log,
   })
-  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(database)
+  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(database, drifts)
   if (config.JOBS_LISTEN !== undefined) await metrics?.listen(hostAndPort(config.JOBS_LISTEN))
   const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)
   stopOnSignal(log, JOB_BOUNDS.jobsStopTimeoutMs, async () => {

@@ -4,10 +4,11 @@ import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import { candidatesWaiting } from '#core/db/reviews.ts'
 import { CAPTURE_OUTCOMES, sourcesByLastCapture } from '#core/db/sources.ts'
 import type { Database } from '#core/db/pool.ts'
+import type { Drifts } from './maintenance/canaries.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
 
 /** Prometheus metrics of the job worker, on a port that is never public. Each scrape counts in Postgres. */
-export function createMetricsApp(database: Database): FastifyInstance {
+export function createMetricsApp(database: Database, drifts: Drifts): FastifyInstance {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -37,6 +38,16 @@ export function createMetricsApp(database: Database): FastifyInstance {
         for (const each of CAPTURE_OUTCOMES) this.inc({ knowledge_base, outcome: each }, 0)
         this.inc({ knowledge_base, outcome }, count)
       }
+    },
+  })
+  new Gauge({
+    name: 'evidence_rewriter_drift',
+    help: 'Share of words in which the daily queries of a rewriter differ from those of the build; NaN: no answer.',
+    labelNames: ['knowledge_base'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [knowledge_base, drift] of drifts) this.set({ knowledge_base }, drift)
     },
   })
   const app = Fastify({ logger: false, requestTimeout: JOB_BOUNDS.metricsRequestTimeoutMs })

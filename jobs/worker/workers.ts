@@ -15,6 +15,8 @@ import { processBuild, removeFailed, endLostRuns } from '../version-build/proces
 import { captureScheduled, keepCaptureSchedules, tellOfBuild, type Notified } from '../capture/schedule.ts'
 import { reconcile, requeue, requeueTraces } from './maintenance/reconcile.ts'
 import { sweep } from './maintenance/sweep.ts'
+import { measureDrift, type Drifts } from './maintenance/canaries.ts'
+import type { RewriterSettings } from '#core/rewriting/rewriter.ts'
 import { collectGarbage } from './maintenance/collect-garbage.ts'
 import { openQueue, type JobQueue, type QueueName } from '../platform/queues.ts'
 import { writeTrace } from '../trace/pipeline.ts'
@@ -42,6 +44,9 @@ export interface JobsDeps {
   readonly vectorCacheBytesMax: number
   /** The cluster of builds for the engine `opensearch`. */
   readonly engine: EngineSettings
+  /** The endpoint of rewriters, and what is known of their drift. */
+  readonly rewriting: RewriterSettings
+  readonly drifts: Drifts
   readonly log: Log
   /** Environment of these processes; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
@@ -155,6 +160,7 @@ const SCHEDULE = {
   sweep: JOB_BOUNDS.sweepEveryMs,
   reconcile: JOB_BOUNDS.reconcileEveryMs,
   tidy: JOB_BOUNDS.garbageCollectionEveryMs,
+  canaries: JOB_BOUNDS.canariesEveryMs,
 } as const
 
 /** Restores missing schedules of the maintenance jobs. Redis holds the schedules, so they are lost with it. */
@@ -190,6 +196,7 @@ function maintenance(
       await keepCaptureSchedules(queues.capture, deps.database)
     },
     reconcile: () => reconcile(deps),
+    canaries: () => measureDrift(deps),
     tidy: () => Promise.all([collectGarbage(deps), forgetKeys(deps), forgetOldCaptures(deps)]),
   }
   return async ({ data: { id } }) => {

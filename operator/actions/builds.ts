@@ -24,6 +24,8 @@ export interface StartBuild {
   readonly endpoint?: BuildParameters['endpoint']
   readonly engine?: BuildParameters['engine']
   readonly targetRisk?: number
+  /** Chat model that writes search queries for each question. */
+  readonly rewriter?: BuildParameters['rewriter']
   /** Model that scores the first passages of each request. */
   readonly reader?: BuildParameters['reader']
   /** Withdrawals in force whose passages the version leaves out, or that do not apply to it; undefined: none. */
@@ -58,6 +60,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     target_risk: input.targetRisk,
     ...questions,
     ...searchQuestions,
+    ...(input.rewriter === undefined ? {} : { rewriter: input.rewriter }),
     ...(input.reader === undefined ? {} : { reader: input.reader }),
     withdrawals: await decideWithdrawals(operator, base.id, input),
     ...(input.engine === undefined ? {} : { engine: input.engine }),

@@ -24,6 +24,8 @@ interface Decided {
   readonly jurisdictions: readonly string[]
   /** Null allows every subject, and passages without one. */
   readonly subjects: readonly string[] | null
+  /** Whether a chat model may see questions and passages; absent: no. */
+  readonly assistance?: boolean | undefined
 }
 
 interface Grant extends Decided {
@@ -45,7 +47,9 @@ export async function grantEntitlement(operator: Operator, input: Grant): Promis
     const base = await knowledgeBaseNamed(database, input.knowledgeBase)
     const plan = await planNamed(database, input.plan)
     const id = randomUUID()
-    const granted = { id, clientId: client.id, environment, knowledgeBaseId: base.id, planId: plan.id, ...lists }
+    const { assistance = false } = input
+    const owner = { clientId: client.id, environment, knowledgeBaseId: base.id, planId: plan.id }
+    const granted = { id, ...owner, ...lists, assistance }
     if (!(await insertEntitlement(database, granted))) {
       const name = `${client.name}/${environment}/${base.slug}`
       throw new OperatorError(
@@ -61,17 +65,18 @@ export async function grantEntitlement(operator: Operator, input: Grant): Promis
 export async function changeEntitlement(
   operator: Operator,
   nameOrId: string,
-  { plan, languages, jurisdictions, subjects }: { readonly [K in keyof Decided]?: Decided[K] | undefined },
+  { plan, languages, jurisdictions, subjects, assistance }: { readonly [K in keyof Decided]?: Decided[K] | undefined },
 ): Promise<EntitlementRow> {
-  if ([plan, languages, jurisdictions, subjects].every((value) => value === undefined))
+  if ([plan, languages, jurisdictions, subjects, assistance].every((value) => value === undefined))
     throw new OperatorError(
-      'Nothing to change was named: give at least one of --plan, --languages, --jurisdictions, --subjects.',
+      'Nothing to change was named: give at least one of --plan, --languages, --jurisdictions, --subjects, --assistance.',
     )
   return changed(operator, nameOrId, 'change', async (database) => ({
     planId: plan === undefined ? undefined : (await planNamed(database, plan)).id,
     languages: languages && canonicalLanguages(languages),
     jurisdictions: jurisdictions && canonicalJurisdictions(jurisdictions),
     subjects: subjects === undefined ? undefined : checkedSubjects(subjects),
+    assistance,
   }))
 }
 
@@ -169,7 +174,7 @@ async function byId(database: Queryable, id: string): Promise<EntitlementRow> {
 /** Returns whose entitlement it is and what the operator decides of it, for the audit trail. */
 export function auditDetail(row: EntitlementRow): Readonly<Record<string, unknown>> {
   const { organization, client, environment, knowledge_base, plan, active, ...lists } = row
-  const { languages, jurisdictions, subjects, profile_ids } = lists
+  const { languages, jurisdictions, subjects, profile_ids, assistance } = lists
   return {
     organization,
     client,
@@ -181,6 +186,7 @@ export function auditDetail(row: EntitlementRow): Readonly<Record<string, unknow
     jurisdictions,
     subjects,
     profile_ids,
+    assistance,
   }
 }
 

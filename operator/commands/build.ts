@@ -65,6 +65,23 @@ const readerInput = {
   ),
 }
 
+/** Options of `build start` that name the rewriter of a version. */
+const rewriterInput = {
+  rewriter: option('<model>', 'this chat model of REWRITER_BASE_URL writes search queries for each question'),
+  rewriterFailure: option(
+    '<refuse|decide_without>',
+    'what its failure does to a request: 503, or an answer by the words of the question alone; default refuse',
+    z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse'),
+  ),
+}
+
+function rewriterOf({
+  rewriter: model,
+  rewriterFailure,
+}: z.output<z.ZodObject<typeof rewriterInput>>): BuildParameters['rewriter'] {
+  return model === undefined ? undefined : { model, on_failure: rewriterFailure }
+}
+
 /** @throws OperatorError where a reader that orders is to be left out after a failure. */
 function readerOf(input: z.output<z.ZodObject<typeof readerInput>>): BuildParameters['reader'] {
   const { reader: model, readerKind: kind, readerScores: scores, readerFailure } = input
@@ -122,6 +139,7 @@ const startInput = {
     'chat model that writes the search questions of --search-questions openai',
     endpointOptionsSchema.shape.chat_model,
   ),
+  ...rewriterInput,
   ...readerInput,
   wait,
   waitSeconds,
@@ -175,6 +193,7 @@ export const commands: Commands = [
               ...input,
               embedding,
               endpoint: { ...endpointOf(input), chat_model: input.chatModel },
+              rewriter: rewriterOf(input),
               reader: readerOf(input),
               store: createArtifactStore(config.ARTIFACT_STORE),
             },

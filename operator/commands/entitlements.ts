@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { listEntitlements, type EntitlementRow } from '#core/db/entitlements.ts'
 import {
   addEntitledProfile,
@@ -22,6 +23,8 @@ const NAMED = '"Advice Desk/live/hsfa-rules"'
 const CHANGED = 'Changed; every gateway follows within five seconds.'
 const LANGUAGES = ['<a,b>', 'languages it covers (BCP 47)'] as const
 const JURISDICTIONS = ['<a,b>', 'jurisdictions it covers'] as const
+const ASSISTANCE = ['<allow|refuse>', 'whether a chat model may see questions and passages; default: refuse'] as const
+const allowance = z.enum(['allow', 'refuse']).transform((value) => value === 'allow')
 const SUBJECTS = ['<a,b|all>', 'subjects it covers; all: every subject, and passages without one'] as const
 
 const COLUMNS = [
@@ -60,6 +63,7 @@ export const commands: Commands = [
           languages: option(...LANGUAGES, commaList),
           jurisdictions: option(...JURISDICTIONS, commaList),
           subjects: option(...SUBJECTS, subjects),
+          assistance: option(...ASSISTANCE, allowance.optional()),
         },
         async run(input, { operator }) {
           const row = await grantEntitlement(operator, input)
@@ -105,6 +109,7 @@ export const commands: Commands = [
           languages: option(...LANGUAGES, commaList.optional()),
           jurisdictions: option(...JURISDICTIONS, commaList.optional()),
           subjects: option(...SUBJECTS, subjects.optional()),
+          assistance: option(...ASSISTANCE, allowance.optional()),
         },
         async run({ entitlement, ...asked }, { operator }) {
           const row = await changeEntitlement(operator, entitlement, asked)

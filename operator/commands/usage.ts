@@ -18,6 +18,7 @@ const COLUMNS = [
   ['response_bytes', 'bytes'],
   ['query_embedding_tokens', 'tokens'],
   ['requests_without_tokens', 'without tokens'],
+  'rewriting_tokens',
   'reader_tokens',
 ] as const
 

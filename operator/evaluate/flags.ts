@@ -31,6 +31,8 @@ export interface DataSetFlags extends SharedFlags {
 export interface FieldQuestionSet extends QuestionFiles {
   /** A folder with `corpus.jsonl`. */
   readonly corpus: string
+  /** File of recorded rewritings. */
+  readonly rewritings: string | undefined
   /** Undefined: the mapping that the folder holds or is named like. */
   readonly mapping: string | undefined
   /** A file of search questions of the version; undefined: a version without any. */
@@ -45,6 +47,8 @@ export interface FieldQuestionFlags extends SharedFlags {
   /** Base URL of an OpenSearch cluster that the versions are built for; undefined: they are searched in their files. */
   readonly opensearch?: string | undefined
   readonly details?: string | undefined
+  /** Share of the answers that may lack evidence under a decision fitted on the tuning half; undefined: the default. */
+  readonly fit?: number | undefined
 }
 
 export const TARGET_RISK_DEFAULT = 0.05
@@ -105,7 +109,10 @@ function dataSetOptions(): readonly Option[] {
   ]
 }
 
-type Part = readonly [option: 'corpus' | 'questions' | 'tuning' | 'mapping' | 'search-questions', value: string]
+type Part = readonly [
+  option: 'corpus' | 'questions' | 'tuning' | 'rewritings' | 'mapping' | 'search-questions',
+  value: string,
+]
 type PartOf = (option: Part[0]) => (value: string) => string
 
 function fieldQuestionOptions(part: PartOf): readonly Option[] {
@@ -121,6 +128,10 @@ function fieldQuestionOptions(part: PartOf): readonly Option[] {
         'of the reporting half',
     ).argParser(part('tuning')),
     new Option(
+      '--rewritings <file>',
+      'search queries of the questions for the corpus before it, JSONL of {"id","queries"}, which rank in their place',
+    ).argParser(part('rewritings')),
+    new Option(
       '--mapping <file>',
       'how the records of the corpus before it are read (default: its mapping.json, else the built-in one with the ' +
         "folder's name)",
@@ -129,6 +140,10 @@ function fieldQuestionOptions(part: PartOf): readonly Option[] {
       HALVES,
     ),
     new Option('--opensearch <url>', 'build the versions for the engine opensearch, in the cluster at this URL'),
+    new Option(
+      '--fit <share>',
+      'decide by a fit on the tuning half, of whose answers so many may lack evidence; the decision is in --json',
+    ).argParser(share),
     new Option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages'),
   ]
 }
@@ -193,7 +208,7 @@ function setsOf(parts: readonly Part[]): readonly FieldQuestionSet[] | string {
   // With a single corpus, the order of the options has no meaning.
   const groups = starts.length === 1 ? [parts] : starts.map((start, at) => parts.slice(start, starts[at + 1]))
   if (groups.flat().length < parts.length)
-    return 'write each --questions, --tuning, --search-questions and --mapping after the --corpus it is for.'
+    return 'write each --questions, --tuning, --rewritings, --search-questions and --mapping after the --corpus it is for.'
   const sets: FieldQuestionSet[] = []
   for (const group of groups) {
     const valuesOf = (option: Part[0]): readonly string[] =>
@@ -201,10 +216,11 @@ function setsOf(parts: readonly Part[]): readonly FieldQuestionSet[] | string {
     const [corpus = ''] = valuesOf('corpus')
     const questions = valuesOf('questions')
     if (questions.length === 0) return `name the questions for ${corpus} with --questions.`
-    for (const one of ['mapping', 'search-questions'] as const)
+    for (const one of ['mapping', 'rewritings', 'search-questions'] as const)
       if (valuesOf(one).length > 1) return `name one --${one} for ${corpus}.`
-    const [[mapping], [searchQuestions]] = [valuesOf('mapping'), valuesOf('search-questions')]
-    sets.push({ corpus, questions, tuning: valuesOf('tuning'), mapping, searchQuestions })
+    const [[mapping], [rewritings]] = [valuesOf('mapping'), valuesOf('rewritings')]
+    const [searchQuestions] = valuesOf('search-questions')
+    sets.push({ corpus, questions, tuning: valuesOf('tuning'), rewritings, mapping, searchQuestions })
   }
   return sets
 }

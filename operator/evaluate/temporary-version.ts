@@ -157,6 +157,7 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
   const context: BuildContext = {
     fence: { buildId: BUILD_ID, attempt: 1 },
     knowledgeBaseId: KNOWLEDGE_BASE_ID,
+    knowledgeBase: 'evaluation',
     parameters: buildParametersSchema.parse({
       embedding: embeddingOf(input.embedder),
       search_questions_sha256: input.searchQuestions && (await captureSearchQuestions(input.searchQuestions, store)),

@@ -35,6 +35,9 @@ export interface Round {
   readonly dense: Float64Array | undefined
 }
 
+/** Of the words of a rewriter's second query beside those of its first; see decision 0062. */
+const SECOND_TEXT_WEIGHT = 0.5
+
 export interface RoundOptions {
   readonly scope: SearchScope
   /** Rows that are candidates whether or not they are found. */
@@ -57,14 +60,29 @@ export async function runRound(
 ): Promise<Round> {
   const extraRows = new Set(options.extraRows)
   const found = await findCandidates(candidates, query, { ...options, extraRows }, deadline)
-  const lexical = query.question && rescore(statistics, query.question, visible, found.rows)
-  const asked = query.question && statistics.queryExpansionShares(query.input.text, found.rows)
   const { hasCompounds } = statistics
   // Named rows come first whatever their score, and may be many.
   const isWanted = (row: number): boolean => !extraRows.has(row) && hasCompounds?.(row) === true
-  const words =
-    lexical && hasCompounds ? withNgrams(statistics, query.input.text, found.rows, lexical, isWanted) : lexical
-  return { ...found, lexical, words, asked, dense: vectorScoresOf(statistics, query, found) }
+  const scored = query.texts.map(({ text, question }) => {
+    const lexical = rescore(statistics, question, visible, found.rows)
+    const words = hasCompounds ? withNgrams(statistics, text, found.rows, lexical, isWanted) : lexical
+    return { lexical, words }
+  })
+  const [first] = query.texts
+  return {
+    ...found,
+    lexical: weighedMean(scored.map(({ lexical }) => lexical)),
+    words: weighedMean(scored.map(({ words }) => words)),
+    asked: first && statistics.queryExpansionShares(first.text, found.rows),
+    dense: vectorScoresOf(statistics, query, found),
+  }
+}
+
+/** @param scores of each text, best text first. @returns undefined without a text. */
+function weighedMean(scores: readonly Float64Array[]): Float64Array | undefined {
+  const [first, second] = scores
+  if (first === undefined || second === undefined) return first
+  return first.map((score, at) => (score + SECOND_TEXT_WEIGHT * (second[at] ?? 0)) / (1 + SECOND_TEXT_WEIGHT))
 }
 
 /** Whether no ranking has candidates beyond those of the round. */
@@ -96,7 +114,7 @@ type Found = Pick<Round, 'rows' | 'byWords' | 'byVector' | 'byQueryExpansions' |
 
 async function findCandidates(
   candidates: CandidateSource,
-  { input, question, vector }: Query,
+  { input, texts: [first], vector }: Query,
   { scope, extraRows, depth }: RoundOptions,
   deadline: CallDeadline,
 ): Promise<Found> {
@@ -105,13 +123,13 @@ async function findCandidates(
   const byVector =
     vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, deadline)
   const byWords =
-    question === undefined
+    first === undefined
       ? undefined
-      : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, deadline)
+      : await candidates.byWords({ question: first.question, scope, depth: wordDepth(depth) }, deadline)
   const byQueryExpansions =
-    question === undefined
+    first === undefined
       ? undefined
-      : await candidates.byQueryExpansions({ text: input.text, scope, depth: wordDepth(depth) }, deadline)
+      : await candidates.byQueryExpansions({ text: first.text, scope, depth: wordDepth(depth) }, deadline)
   const nearest = nearestRows(byVector, Math.max(depth, SEARCH_NODE_BOUNDS.vectorCandidatesMin))
   const rows = distinctRows([byWords?.ids ?? [], byQueryExpansions?.ids ?? [], nearest, [...extraRows]])
   return { rows, byWords, byVector, byQueryExpansions, nearest }

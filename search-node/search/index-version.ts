@@ -16,6 +16,7 @@ import type {
   VersionStatistics,
   VectorScores,
 } from './interfaces.ts'
+import { withoutReferences } from './candidates/references/resolve.ts'
 import { compareExpansions } from './candidates/query-expansions/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
 import { createPassageNgrams } from './ngram-rescoring.ts'
@@ -76,6 +77,7 @@ export function createIndexVersion(
         const { groups } = lexicalQuery(asked)
         return questionOf(asked, [...new Set(held.map(primaryLanguage))], groups, index.forward)
       },
+      withoutReferences: (text) => withoutReferences(text, aliases),
       rowsInScope(scope) {
         const { bits, count } = ofScope(scope)
         return { count, has: (row) => hasRow(bits, row), narrowed: (keep) => narrowed(bits, keep) }

@@ -15,10 +15,16 @@ export type SearchInput = Omit<SearchQuery, 'versionId'>
 export interface Query {
   readonly input: SearchInput
   readonly scope: SearchScope
-  /** Undefined: no lexical ranking. */
-  readonly question: Question | undefined
+  /** The question, or what a rewriter wrote in its place, best first. Empty: no lexical ranking. */
+  readonly texts: readonly RankingText[]
   /** Unit length. Undefined: no dense ranking. */
   readonly vector: Float32Array | undefined
+}
+
+/** A text whose words rank. */
+export interface RankingText {
+  readonly text: string
+  readonly question: Question
 }
 
 /** A word of a question with the hashes of its terms in the forward index, one per language. */
@@ -213,6 +219,8 @@ export interface VersionStatistics {
    * The words of a question with their inverse document frequencies. @param languages BCP 47 codes that may be found.
    */
   question(text: string, languages: readonly string[]): Question
+  /** Cuts out whatever may name a provision or an act. */
+  withoutReferences(text: string): string
   rowsInScope(scope: SearchScope): RowSet
   /** @param day UTC day, YYYY-MM-DD. */
   inForceOn(day: string): (row: number) => boolean

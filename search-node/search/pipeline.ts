@@ -23,6 +23,9 @@ import type { Round } from './candidate-round.ts'
 import { byScore, selectRows, type Scored } from './select.ts'
 import { searchInRounds, type ScoredRows } from './search-rounds.ts'
 
+/** Queries of a rewriter whose words rank; a third one added nothing (decision 0062). */
+const RANKING_TEXTS_MAX = 2
+
 /**
  * One search, on a scoring thread: scope → references → candidates by words and by vector → rescore → fuse → boost
  * named rows → select → predictors. Returns `limit` passages if so many are allowed and a vector ranks. The same input
@@ -64,11 +67,15 @@ export async function search(
 }
 
 function queryOf(statistics: VersionStatistics, input: SearchInput): Query {
-  const { text, filters, onlyRows, withdrawn = [], ranking } = input
+  const { text, rewritten = [], filters, onlyRows, withdrawn = [], ranking } = input
+  const written = rewritten.map((each) => statistics.withoutReferences(each)).filter((each) => each.trim() !== '')
+  const ranked = written.length > 0 ? written.slice(0, RANKING_TEXTS_MAX) : [text]
   return {
     input,
     scope: { filters, onlyRows, withdrawn, collapseRevisionsOn: ranking.collapseRevisionsOn },
-    question: text.trim() === '' ? undefined : statistics.question(text, filters.languages),
+    texts: ranked
+      .filter((each) => each.trim() !== '')
+      .map((each) => ({ text: each, question: statistics.question(each, filters.languages) })),
     vector: input.vector === undefined ? undefined : unit(input.vector),
   }
 }
@@ -85,10 +92,10 @@ function unit(vector: Float32Array): Float32Array {
 
 async function findNamed(
   candidates: CandidateSource,
-  { input: { text, entitled }, scope, question }: Query,
+  { input: { text, entitled }, scope }: Query,
   deadline: CallDeadline,
 ): Promise<NamedRows> {
-  return question === undefined
+  return text.trim() === ''
     ? { ids: new Map(), unsupported: [], remainder: '' }
     : candidates.byReference({ text, scope, entitled }, deadline)
 }
@@ -111,20 +118,21 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
  */
 function predict(
   statistics: VersionStatistics,
-  { input: { text }, question, vector }: Query,
+  { texts, vector }: Query,
   { rows, byWords, byVector, lexical, asked, dense }: Round,
   namedFigures: (candidates: RoundCandidates) => NamedFigures | undefined,
 ): readonly number[] {
-  if (question === undefined || byWords === undefined || lexical === undefined) return []
+  const [first] = texts
+  if (first === undefined || byWords === undefined || lexical === undefined) return []
   const { passages, columns, tokens, vectorScores } = statistics
   const candidates = byWords.ids.subarray(0, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
   const order = lexicalOrder(new Set(candidates), rows, lexical, columns)
   return predictorsOf({
-    question,
-    questionWords: new Set(wordsOf(text)).size,
+    texts,
+    questionWords: new Set(wordsOf(first.text)).size,
     passages,
     forward: tokens,
-    coverage: (...measured) => coverageAboveBackground(statistics, text, ...measured),
+    coverage: (...measured) => coverageAboveBackground(statistics, ...measured),
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => lexical[at] ?? 0) },
     dense:
       byVector === undefined || vector === undefined || vectorScores === undefined

@@ -1,8 +1,8 @@
 import { PREDICTORS, type Predictor } from '#core/domain/predictors.ts'
 import { COVERING_PASSAGES, type Coverage } from '#core/index/ngrams/coverage.ts'
 import type { NamedFigures } from './named-provision.ts'
-import { firstCoverage, nearPairs } from './predictor-words.ts'
-import type { Question, TokenStatistics } from './interfaces.ts'
+import { firstCoverage, nearPairs, type RowWords } from './predictor-words.ts'
+import type { RankingText, TokenStatistics } from './interfaces.ts'
 
 /** Candidates of one ranking, best first. */
 export interface RankedRows {
@@ -11,17 +11,18 @@ export interface RankedRows {
 }
 
 export interface PredictorInput {
-  readonly question: Question
+  /** At least one; the first found the candidates. */
+  readonly texts: readonly RankingText[]
   /** Distinct words of the question, function words included. */
   readonly questionWords: number
   /** Rows of the version. */
   readonly passages: number
   readonly forward: TokenStatistics
   /**
-   * What rows hold of the question above the background. @param words shares of its words that the rows hold. @param
+   * What rows hold of a text above the background. @param words shares of its words that the rows hold. @param
    * documentShare of the candidates.
    */
-  readonly coverage: (words: readonly number[], rows: Uint32Array, documentShare: number) => Coverage
+  readonly coverage: (text: string, words: readonly number[], rows: Uint32Array, documentShare: number) => Coverage
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
   /** See `createVectorScores`; empty without a dense ranking. */
@@ -54,7 +55,7 @@ export function predictorsOf(input: PredictorInput): number[] {
   const figures: PredictorFigures = {
     ...(sharesWords || dense.rows.length > 0 ? { document_agreement } : {}),
     ...questionFigures(input),
-    ...(sharesWords ? wordFigures(input, documentShare) : input.coverage([], NO_ROWS, 0)),
+    ...(sharesWords ? wordFigures(input, documentShare) : meanCoverage(input, [], NO_ROWS, 0)),
     named: named === undefined ? 0 : 1,
     named_missing: named?.missing ?? 0,
     named_elsewhere: named?.elsewhere ?? 0,
@@ -68,9 +69,9 @@ export function predictorsOf(input: PredictorInput): number[] {
 type PredictorFigures = Readonly<Partial<Record<Predictor, number>>>
 
 /** They do not depend on what is found, so that finding nothing does not change them. */
-function questionFigures({ question, questionWords, passages }: PredictorInput): PredictorFigures {
+function questionFigures({ texts: [first], questionWords, passages }: PredictorInput): PredictorFigures {
   const scale = Math.log(passages + 1)
-  const idfs = question.words.map(({ idf }) => idf)
+  const idfs = (first?.question.words ?? []).map(({ idf }) => idf)
   const mean = meanOf(idfs)
   return {
     content_share: Math.min(1, idfs.length / Math.max(1, questionWords)),
@@ -80,22 +81,44 @@ function questionFigures({ question, questionWords, passages }: PredictorInput):
 }
 
 function wordFigures(input: PredictorInput, documentShare: number | undefined): PredictorFigures {
-  const { question, forward, lexical, coverage } = input
+  const { texts, forward, lexical } = input
   const best = Array.from(lexical.rows.subarray(0, COVERING_PASSAGES), (row) =>
     forward.read(row, row).words(row).slice(),
   )
   const [words = new Uint32Array(0)] = best
-  const covered = coverage(
-    best.map((each) => firstCoverage(question, each)),
-    lexical.rows.subarray(0, COVERING_PASSAGES),
-    documentShare ?? 0,
-  )
+  const covered = meanCoverage(input, best, lexical.rows.subarray(0, COVERING_PASSAGES), documentShare ?? 0)
+  const question = texts[0]?.question
+  if (question === undefined) return covered
   return {
     near_pairs: nearPairs(question, best) ?? NEUTRAL,
     first_length: Math.log(1 + words.length),
     first_coverage: firstCoverage(question, words),
     ...covered,
     document_share: documentShare === undefined ? 0 : covered.document_share,
+  }
+}
+
+/** What the first passages hold of the texts, on average. @param best words of these passages. */
+function meanCoverage(
+  { texts, coverage }: PredictorInput,
+  best: readonly RowWords[],
+  rows: Uint32Array,
+  documentShare: number,
+): Coverage {
+  const each = texts.map(({ text, question }) =>
+    coverage(
+      text,
+      best.map((words) => firstCoverage(question, words)),
+      rows,
+      documentShare,
+    ),
+  )
+  const mean = (name: keyof Coverage): number => meanOf(each.map((covered) => covered[name]))
+  return {
+    words_best: mean('words_best'),
+    grams_best: mean('grams_best'),
+    grams_mass: mean('grams_mass'),
+    document_share: mean('document_share'),
   }
 }
 

@@ -36,6 +36,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/queues': ['core/platform', 'core/redis'],
   'core/rpc': ['core/platform', 'core/domain'],
   'core/reading': ['core/platform', 'core/index/analysis', 'core/domain'],
+  'core/rewriting': ['core/platform', 'core/identity', 'core/domain'],
   'core/embedding': ['core/platform', 'core/index'],
   'core/db': ['core/platform', 'core/identity', 'core/index', 'core/domain', 'core/credentials'],
   'core/limits': ['core/platform', 'core/domain', 'core/db', 'core/redis'],

@@ -47,7 +47,8 @@ const readiness = async (): Promise<unknown> => (await fetch(`${gateway.internal
 /** The body of /readyz of a ready gateway that has lost the given parties. */
 function readyBody(...lost: readonly Party[]): unknown {
   const states = PARTIES.map((party) => [party, lost.includes(party) ? down : { state: 'up' }])
-  return { status: 'ready', faults: [], dependencies: Object.fromEntries(states) }
+  const dependencies = { ...Object.fromEntries(states), models: { state: 'up' } }
+  return { status: 'ready', faults: [], dependencies }
 }
 const down: unknown = { state: 'down', reason: expect.any(String) }
 

@@ -81,7 +81,8 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
       exposure: { soft_share: soft, hard_share: 1, floors: { corpus: 1, document: MANY } },
     }
     const caller = await createCaller({ limits })
-    const [first, second] = [await caller.ask(), await caller.ask()]
+    const profile = await showingProfile(caller)
+    const [first, second] = [await caller.ask({ profile }), await caller.ask({ profile })]
     expect([windowsOf(first).minute.quota, windowsOf(second).minute.quota]).toEqual([10, 2])
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })

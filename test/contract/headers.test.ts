@@ -140,7 +140,7 @@ const stagesOf = async (reply: Answer): Promise<string> => stagedSchema.parse(JS
 describe('Stages', () => {
   test('the log of a request lists every stage, in the order of the pipeline', async () => {
     expect(await stagesOf(await caller.ask())).toBe(
-      'authenticate parse entitle narrow pin enter admit embed search read decide bound record reply',
+      'authenticate parse entitle narrow pin enter admit rewrite embed search read decide bound record reply',
     )
   })
 

@@ -196,7 +196,12 @@ describe('The internal port', () => {
       const response = await fetch(`${internalUrl}/readyz`)
       return [response.status, await response.json()]
     }
-    const dependencies = { postgres: { state: 'up' }, redis: { state: 'up' }, search: { state: 'up' } }
+    const dependencies = {
+      postgres: { state: 'up' },
+      redis: { state: 'up' },
+      search: { state: 'up' },
+      models: { state: 'up' },
+    }
     // On a busy machine a dependency may have answered its last check too late.
     await expectEventually(readiness, [200, { status: 'ready', faults: [], dependencies }])
   })

@@ -108,7 +108,8 @@ function copyArtifact(from: string, to: string): Buffer {
  * for some seconds.
  */
 export async function showingProfile(caller: Caller, parameters: object = {}): Promise<string> {
-  const id = await addProfile(caller.entitlement.split('/').at(-1) ?? '', parameters, 0)
+  const shown = { passage_floor: 0, ...parameters }
+  const id = await addProfile(caller.entitlement.split('/').at(-1) ?? '', shown, 0)
   await addEntitledProfile(service.operator, caller.entitlement, id)
   return id
 }

@@ -21,7 +21,7 @@ const keptSchema = z.object({
   replay: z
     .strictObject({
       query_vector_digest: z.string().nullable(),
-      query_characters: z.int().nullable(),
+      rewriting_digests: z.array(z.string()),
       passage_sha256: z.array(z.string()),
       rerank_order: z.array(z.number()).nullable(),
     })

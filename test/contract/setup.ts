@@ -43,6 +43,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         OPENAI_BASE_URL: provider.baseUrl,
         OPENAI_API_KEY: 'a-key-of-the-test-provider',
         OPENAI_TIMEOUT_MS: String(PROVIDER_TIMEOUT_MS),
+        REWRITER_BASE_URL: reader.baseUrl,
+        REWRITER_API_KEY: 'a-key-of-the-test-rewriter',
         READER_BASE_URL: reader.baseUrl,
         READER_API_KEY: 'a-key-of-the-test-reader',
         READER_TIMEOUT_MS: String(READER_TIMEOUT_MS),

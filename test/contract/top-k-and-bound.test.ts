@@ -10,7 +10,8 @@ describe('Limits: top_k', () => {
   const unbounded = { max_response_bytes: 2_000_000 }
   async function countOf(limits: object, topK: number | undefined): Promise<number> {
     const caller = await createCaller({ limits: { ...unbounded, ...limits } })
-    const { usage } = (await caller.ask({ top_k: topK })).retrieved()
+    const profile = await showingProfile(caller)
+    const { usage } = (await caller.ask({ top_k: topK, profile })).retrieved()
     expect([usage.top_k, usage.dropped_for_size]).toEqual([usage.result_count, 0])
     return usage.result_count
   }

@@ -198,6 +198,7 @@ async function buildContext(
   return {
     fence: { buildId: randomUUID(), attempt: 1 },
     knowledgeBaseId,
+    knowledgeBase: 'laboratory',
     parameters: buildParametersSchema.parse({ embedding: 'none' }),
     source: await readImport(jobs, id),
     store,

@@ -16,7 +16,14 @@ const output = { progress: () => undefined, note: () => undefined }
 
 async function outcomesOf(corpus: string, opensearch?: string): Promise<readonly FieldQuestionOutcome[]> {
   const questions = ['', 'second'].map((folder) => join(DATA, 'questions', folder, `${corpus}.jsonl`))
-  const set = { corpus: join(DATA, corpus), questions, tuning: [], mapping: undefined, searchQuestions: undefined }
+  const set = {
+    corpus: join(DATA, corpus),
+    questions,
+    tuning: [],
+    rewritings: undefined,
+    mapping: undefined,
+    searchQuestions: undefined,
+  }
   const asked = await evaluateFieldQuestions({ sets: [set], dataDir, opensearch }, output, new AbortController().signal)
   return asked.outcomes
 }

@@ -19,6 +19,8 @@ export interface CallerOptions {
   readonly languages?: readonly string[]
   readonly jurisdictions?: readonly string[]
   readonly subjects?: readonly string[] | null
+  /** Whether a chat model may see questions; absent: it may. */
+  readonly assistance?: boolean | undefined
   readonly scopes?: readonly string[]
   readonly environment?: KeyEnvironment
   readonly active?: boolean
@@ -85,6 +87,8 @@ export interface Access {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
   readonly subjects?: readonly string[] | null
+  /** Whether a chat model may see questions; absent: it may. */
+  readonly assistance?: boolean | undefined
   readonly scopes?: readonly string[] | undefined
   readonly environment?: KeyEnvironment
   /** One that exists. */
@@ -103,8 +107,9 @@ export async function grantAccess(
   const created = organization === undefined ? await createOrganization(operator, { name, serviceSecrets }) : undefined
   await createClient(operator, { organization: organization ?? name, name })
   await createPlan(operator, { name, limits })
-  const { knowledgeBase, languages, jurisdictions, subjects = null } = entitled
-  const entitlement = { client: name, environment, knowledgeBase, plan: name, languages, jurisdictions, subjects }
+  const { knowledgeBase, languages, jurisdictions, subjects = null, assistance = true } = entitled
+  const lists = { languages, jurisdictions, subjects }
+  const entitlement = { client: name, environment, knowledgeBase, plan: name, ...lists, assistance }
   const granted = await grantEntitlement(operator, entitlement)
   const issued: { readonly id: string; readonly key: string }[] = []
   const key = { client: name, environment, peppers: parsePeppers(secrets.KEY_PEPPERS) }
@@ -125,6 +130,7 @@ async function createCaller(operator: Operator, settings: StackSettings, baseUrl
     jurisdictions: options.jurisdictions ?? ['HS-M', 'HS-F'],
     subjects: options.subjects ?? null,
     scopes: options.scopes,
+    assistance: options.assistance,
     environment,
     organization: options.organization,
   })

@@ -198,6 +198,8 @@ export async function openWorkerHarness() {
         buildConcurrency: 1,
         buildHeapMb: 512,
         engine: NO_ENGINE,
+        rewriting: { REWRITER_BASE_URL: undefined, REWRITER_API_KEY: undefined },
+        drifts: new Map(),
         vectorCacheBytesMax: 0,
         log: silent,
         environment: harness.environment,

@@ -17,7 +17,7 @@ export const NO_FILTERS: Filters = {
   documents: [],
 }
 export const NO_REPLAY: Replay = {
-  query_characters: null,
+  rewriting_digests: [],
   query_vector_digest: '',
   passage_sha256: [],
   rerank_order: null,

@@ -13,7 +13,11 @@ export const BROKEN_RERANKERS = [...BROKEN, 'twice', 'text-scores', 'echo'] as c
 export const OVERLAP = 'overlap'
 /** A chat model that gives 100 wherever question or passage says so; the worst that a model can do. */
 export const OBEDIENT = 'obedient'
+/** A chat model that knows one rule: it asks for the cooling-off period, and finds it in passages that name it. */
+export const COUNSEL = 'counsel'
+const COOLING_OFF = 'a retail client may cancel a distance contract within the cooling-off period of days'
 export const READER_TOKENS = 321
+export const REWRITER_TOKENS = 123
 /** A cross-encoder that scores the texts in reverse order. */
 export const REVERSING = 'reversing'
 
@@ -37,6 +41,10 @@ const dataSchema = z.strictObject({
     z.strictObject({ passage: z.string(), document: z.string(), provision: z.string(), text: z.string() }),
   ),
 })
+const rewritingSchema = z.strictObject({
+  knowledge_base: z.strictObject({ title: z.string(), languages: z.array(z.string()), acts: z.array(z.string()) }),
+  question: z.string(),
+})
 const chatSchema = z.object({
   model: z.string(),
   temperature: z.literal(0),
@@ -56,12 +64,18 @@ const rerankSchema = z.strictObject({
 
 const authorization = z.string().nullable()
 const readerCall = z.object({ model: z.string(), data: dataSchema, sent: z.string(), authorization })
+const rewriterCall = z.object({ model: z.string(), data: rewritingSchema, authorization })
 const rerankCall = rerankSchema.omit({ top_n: true }).extend({ authorization })
-type Call = z.infer<typeof readerCall> | z.infer<typeof rerankCall>
+type Call = z.infer<typeof readerCall> | z.infer<typeof rewriterCall> | z.infer<typeof rerankCall>
 
 /** The calls of a chat model whose question holds `part`, also of an endpoint that another process runs. */
 export async function readerCalls(baseUrl: string, part: string): Promise<readonly z.infer<typeof readerCall>[]> {
   return z.array(readerCall).parse(await callsOf(baseUrl, 'chat', part))
+}
+
+/** As `readerCalls`, of a rewriter. */
+export async function rewriterCalls(baseUrl: string, part: string): Promise<readonly z.infer<typeof rewriterCall>[]> {
+  return z.array(rewriterCall).parse(await callsOf(baseUrl, 'rewrite', part))
 }
 
 /** As `readerCalls`, of a cross-encoder. */
@@ -69,7 +83,7 @@ export async function rerankCalls(baseUrl: string, part: string): Promise<readon
   return z.array(rerankCall).parse(await callsOf(baseUrl, 'rerank', part))
 }
 
-async function callsOf(baseUrl: string, kind: 'chat' | 'rerank', part: string): Promise<unknown> {
+async function callsOf(baseUrl: string, kind: 'chat' | 'rewrite' | 'rerank', part: string): Promise<unknown> {
   return await (await fetch(`${baseUrl}/calls/${kind}?part=${encodeURIComponent(part)}`, {})).json()
 }
 
@@ -81,11 +95,18 @@ async function callsOf(baseUrl: string, kind: 'chat' | 'rerank', part: string): 
 export async function startReaderEndpoint(
   scores: (query: string, documents: readonly string[]) => readonly number[] = (_, documents) => documents.map(() => 0),
 ): Promise<JsonServer> {
-  const calls: Readonly<Record<string, (readonly [question: string, Call])[]>> = { chat: [], rerank: [] }
+  const calls: Readonly<Record<string, (readonly [question: string, Call])[]>> = { chat: [], rewrite: [], rerank: [] }
 
   async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { model, messages } = chatSchema.parse(await bodyOf(request))
     const sent = messages[1].content
+    const rewriting = rewritingSchema.safeParse(JSON.parse(sent))
+    if (rewriting.success) {
+      const { question } = rewriting.data
+      calls['rewrite']?.push([question, { model, data: rewriting.data, authorization: keyOf(request) }])
+      if (!isBroken(model, response, question)) send(response, 200, rewritingOf(model, question))
+      return
+    }
     const data = dataSchema.parse(JSON.parse(sent))
     calls['chat']?.push([data.question, { model, data, sent, authorization: keyOf(request) }])
     if (!isBroken(model, response, data.question)) send(response, 200, completionOf(model, data))
@@ -139,8 +160,10 @@ function overlapOf(question: string, text: string): number {
 }
 
 function completionOf(model: string, { question, passages }: z.infer<typeof dataSchema>): object {
-  const scoreOf = (text: string): number =>
-    model === OBEDIENT && /say 100/i.test(`${question} ${text}`) ? 100 : overlapOf(question, text)
+  const scoreOf = (text: string): number => {
+    if (model === COUNSEL && /phone/i.test(question)) return /cooling-off/i.test(text) ? 100 : 0
+    return model === OBEDIENT && /say 100/i.test(`${question} ${text}`) ? 100 : overlapOf(question, text)
+  }
   const scores = Object.fromEntries(passages.map(({ passage, text }) => [passage, scoreOf(text)] as const))
   const said: Readonly<Record<string, string | object | null>> = {
     prose: `All passages answer: ${question}`,
@@ -161,6 +184,26 @@ function completionOf(model: string, { question, passages }: z.infer<typeof data
       },
     ],
     usage: { total_tokens: READER_TOKENS },
+  }
+}
+
+/** Queries that the question itself quotes like «this», which a test chooses. */
+function rewritingOf(model: string, question: string): object {
+  const quoted = [...question.matchAll(/«([^»]*)»/g)].map(([, query = '']) => query)
+  const said: Readonly<Record<string, unknown>> = {
+    prose: `Try these: ${quoted.join(', ')}`,
+    empty: { queries: [''] },
+    long: { queries: ['x'.repeat(301)] },
+    'too-many': { queries: Array.from({ length: 11 }, () => 'capital') },
+    inventing: { queries: ['COB-M 99.9 fee of a client', 'Article 7 of the Banking Act fee'] },
+    [COUNSEL]: { queries: [/phone/i.test(question) ? COOLING_OFF : question] },
+    instructions: { queries: ['Write one to three search queries of 6 to 20 words for the question'] },
+  }
+  const content = JSON.stringify(said[model] ?? { queries: quoted })
+  return {
+    model: model === 'another' ? 'a-model-that-nobody-pinned' : model,
+    choices: [{ message: { role: 'assistant', content } }],
+    usage: { total_tokens: REWRITER_TOKENS },
   }
 }
 

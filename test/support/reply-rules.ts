@@ -109,7 +109,7 @@ function successFaults(headers: Headers, bytes: Buffer, body: unknown, must: Mus
     'the decision follows from the reply',
   )
   must(
-    /^evidence_probability(?:_with_reader)?$/.test(abstention.signal),
+    /^evidence_probability(?:_with_reader|_with_rewriter)?$/.test(abstention.signal),
     'the signal is the calibrated probability of sufficient evidence',
   )
   must(observed >= 0 && observed <= 1 && threshold >= 0 && threshold <= 1, 'value and threshold are probabilities')

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
+import { descriptionSchema } from './description.ts'
 import { engineSchema } from '#core/index/engine/description.ts'
 import { ivfSchema } from '#core/index/vectors/ivf-layout.ts'
 import { QUERY_EXPANSION_FILES } from '#core/index/query-expansions/layout.ts'
@@ -88,6 +89,8 @@ export const manifestSchema = z
     cosines: cosineStatisticsSchema.optional(),
     /** Number of query expansions; absent in a version without any. */
     search_questions: z.int().positive().optional(),
+    /** What a rewriter is told of the version; absent in one without a rewriter. */
+    description: descriptionSchema.optional(),
     /** Absent in a version that is searched in its own files. */
     engine: engineSchema.optional(),
     files: filesSchema,

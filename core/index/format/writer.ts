@@ -20,6 +20,7 @@ import {
   publicKeyOf,
   signManifest,
 } from './manifest.ts'
+import type { Description } from './description.ts'
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
@@ -67,6 +68,8 @@ export interface ArtifactInput {
   readonly rows: AsyncIterable<ArtifactRow | PassageRow> | Iterable<ArtifactRow | PassageRow>
   /** The acts of the corpus with their names. */
   readonly acts: readonly ActEntry[]
+  /** What a rewriter is told of the version; absent: it has none. */
+  readonly description?: Description | undefined
   /** Rows ascending; absent or empty: a version without query expansions. */
   readonly queryExpansions?: readonly PlacedExpansion[]
   /**
@@ -227,6 +230,7 @@ async function writeManifest(
     snapshots_digest: input.snapshotsDigest,
     merkle_root: root.toString('hex'),
     ...(queryExpansions === 0 ? {} : { search_questions: queryExpansions }),
+    ...(input.description === undefined ? {} : { description: input.description }),
     ...(engine === undefined ? {} : { engine }),
     files,
   })

@@ -187,7 +187,7 @@ interface SearchSettings {
   readonly embedding: EmbeddingSpace | undefined
 }
 
-type Field = keyof ProfileParameters | 'reader_calibration'
+type Field = keyof ProfileParameters | 'rewriter_calibration' | 'reader_calibration'
 
 /** Whether a build fits the value, so that it differs with every corpus. Answers show what it changes. */
 const IS_FITTED: Readonly<Record<Field, boolean>> = {
@@ -197,6 +197,9 @@ const IS_FITTED: Readonly<Record<Field, boolean>> = {
   dense_weight: true,
   collapse_revisions: false,
   per_document_max: false,
+  passage_floor: true,
+  rewriter: false,
+  rewriter_calibration: true,
   reader: false,
   reader_calibration: true,
   calibration: true,
@@ -221,8 +224,16 @@ function withoutProbes(space: EmbeddingSpace | undefined): Partial<EmbeddingSpac
 }
 
 function settingsOf({ profile }: SearchSettings): Readonly<Record<Field, unknown>> {
-  const { calibration = null, ...reader } = profile.reader ?? {}
-  return { ...profile, reader: profile.reader && reader, reader_calibration: calibration }
+  const { calibration: read = null, ...reader } = profile.reader ?? {}
+  const { calibration: rewritten = null, ...rewriter } = profile.rewriter ?? {}
+  return {
+    ...profile,
+    passage_floor: profile.passage_floor ?? null,
+    rewriter: profile.rewriter && rewriter,
+    rewriter_calibration: rewritten,
+    reader: profile.reader && reader,
+    reader_calibration: read,
+  }
 }
 
 function fieldsOf(fields: typeof IS_FITTED): readonly Field[] {

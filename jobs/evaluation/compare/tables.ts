@@ -43,10 +43,18 @@ const FACETS = { by: 'rows', inputs: ['facets'] } as const
 const VECTORS = { by: 'vectors' } as const
 const SEARCH_QUESTIONS = { by: 'search questions' } as const
 
-/** What the manifest states beside its files and that a search uses. */
+/** What the manifest states beside its files and that a search uses. The profile repeats the description. */
 type DerivedField = Exclude<
   keyof Manifest,
-  'format' | 'version_id' | 'passages' | 'documents' | 'embedding' | 'snapshots_digest' | 'merkle_root' | 'files'
+  | 'format'
+  | 'version_id'
+  | 'passages'
+  | 'documents'
+  | 'embedding'
+  | 'description'
+  | 'snapshots_digest'
+  | 'merkle_root'
+  | 'files'
 >
 type Table = keyof Manifest['files'] | DerivedField
 

@@ -85,7 +85,7 @@ const abstentionSchema = z.strictObject({
   distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
 })
 
-/** The decision with a reader, on the labelled questions whose first passages it read. */
+/** The decision with a rewriter or a reader, on the labelled questions that it was asked about. */
 const readerSchema = z.strictObject({
   model: z.string(),
   questions: count,
@@ -185,6 +185,8 @@ export const evaluationReportSchema = z.strictObject({
   long_passages: longPassagesSchema.optional(),
   abstention: abstentionSchema.nullable(),
   calibrated_on: calibratedOnSchema,
+  /** Absent: the profile has no rewriter, or none was asked. */
+  rewriter: readerSchema.optional(),
   /** Absent: the profile has no reader, or none was asked. */
   reader: readerSchema.optional(),
   /** Questions of the version's own words on which the background was measured; 0: the version is too small. */

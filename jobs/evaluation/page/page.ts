@@ -77,23 +77,26 @@ function decision(report: EvaluationReport): Markup {
   if (abstention === null)
     return html`<h2>The decision</h2>
       <p>Not measured: the questions do not say which of them cannot be answered.</p>
-      ${calibratedOn(report)} ${readerDecision(report)}`
+      ${calibratedOn(report)} ${modelDecisions(report)}`
   return html`<h2>The decision</h2>
-    ${calibratedOn(report)} ${decisionTable(abstention)} ${readerDecision(report)} ${operatingTables(abstention)}`
+    ${calibratedOn(report)} ${decisionTable(abstention)} ${modelDecisions(report)} ${operatingTables(abstention)}`
 }
 
-/** How the decision changes where the reader of the profile reads. */
-function readerDecision({ reader }: EvaluationReport): Markup {
-  if (reader === undefined) return NOTHING
-  const { model, questions, answerable, answered_answerable: right, answered_unanswerable: wrong, is_fitted } = reader
-  if (questions === 0)
-    return html`<p>
-      The reader <code>${model}</code> decides by the default of chat models; no labelled question was read.
-    </p>`
+/** How the decision changes where the rewriter writes queries, and where the reader reads. */
+function modelDecisions({ rewriter, reader }: EvaluationReport): Markup {
+  const rewriting = modelDecision('rewriter', rewriter, 'decides by the default; no labelled question was rewritten.')
+  return html`${rewriting}
+  ${modelDecision('reader', reader, 'decides by the default of chat models; no labelled question was read.')}`
+}
+
+function modelDecision(name: string, figures: EvaluationReport['reader'], byDefault: string): Markup {
+  if (figures === undefined) return NOTHING
+  const { model, questions, answerable, answered_answerable: right, answered_unanswerable: wrong, is_fitted } = figures
+  if (questions === 0) return html`<p>The ${name} <code>${model}</code> ${byDefault}</p>`
   return html`<p>
-    With the reader <code>${model}</code>, ${whole(right)} of ${whole(answerable)} answerable questions are answered and
-    ${whole(wrong)} of ${whole(questions - answerable)} others, AUROC ${figure(reader.auroc)};
-    ${is_fitted ? 'each was scored by a model that was fitted without it' : 'the default of chat models decided'}.
+    With the ${name} <code>${model}</code>, ${whole(right)} of ${whole(answerable)} answerable questions are answered
+    and ${whole(wrong)} of ${whole(questions - answerable)} others, AUROC ${figure(figures.auroc)};
+    ${is_fitted ? 'each was scored by a model that was fitted without it' : 'the default decided'}.
   </p>`
 }
 

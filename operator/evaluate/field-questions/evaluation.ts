@@ -1,8 +1,12 @@
 import { basename, join, resolve } from 'node:path'
 import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { READER_PREDICTORS } from '#core/domain/predictors.ts'
+import {
+  DEFAULT_CHAT_READER_CALIBRATION,
+  namedAt,
+  DEFAULT_REWRITTEN_CALIBRATION,
+} from '#core/domain/default-calibration.ts'
+import { READER_PREDICTORS, PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import { READ_PASSAGES_MAX, type ProfileParameters, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
@@ -32,6 +36,8 @@ export interface AskedCorpora {
   readonly corpora: readonly AskedCorpus[]
   /** Of all corpora, in the order of the questions. */
   readonly outcomes: readonly FieldQuestionOutcome[]
+  /** The decision that was fitted on the tuning half, where one was asked for. */
+  readonly fitted?: Calibration | undefined
 }
 
 export interface AskedCorpus {
@@ -72,7 +78,8 @@ export async function evaluateFieldQuestions(
     corpora.push(asked.corpus)
     asks.push(...asked.asks)
   }
-  return { corpora, outcomes: judged(asks, tools.reader) }
+  const fitted = flags.fit === undefined ? undefined : fittedOnTuning(asks, flags.fit)
+  return { corpora, outcomes: judged(asks, tools.reader, fitted), fitted }
 }
 
 /** Returns the mapping that an operator or the demo uses for the folder. */
@@ -156,7 +163,7 @@ async function askQuestions(
     limit: DEFAULT_TOP_K,
   }
   const replies = forModes(context, (): SearchResult[] => [])
-  const asked = questions.map(({ question: text }) => ({ text, filters: undefined }))
+  const asked = questions.map(({ question: text, rewritten }) => ({ text, rewritten, filters: undefined }))
   await askModes(asked, context, (at, mode, reply) => {
     const list = replies[mode]
     if (list !== undefined) list[at] = reply
@@ -167,7 +174,8 @@ async function askQuestions(
     const found = mapModes(replies, (list) => replyAt(list, at))
     const read = await readingOf(question, servedOf(found), { reader, signal })
     if (reader !== undefined && read === undefined) unread++
-    asks[at] = { corpus, question, found: mapModes(found, withoutTexts), calibration: profile.calibration, read }
+    const calibration = question.rewritten === undefined ? profile.calibration : DEFAULT_REWRITTEN_CALIBRATION
+    asks[at] = { corpus, question, found: mapModes(found, withoutTexts), calibration, read }
     onProgress('read', at + 1, questions.length)
   })
   if (unread > 0) note(`questions decided without the reader, because none of their passages was scored: ${unread}`)
@@ -194,11 +202,36 @@ function withoutTexts(reply: SearchResult): SearchResult {
   return { ...reply, passages: reply.passages.map((passage) => ({ ...passage, text: '' })) }
 }
 
+/**
+ * Fits the default's predictors on the tuning half: questions that find a right passage, and those that have none.
+ * @throws OperatorError where there are too few of either.
+ */
+function fittedOnTuning(asks: readonly Ask[], targetRisk: number): Calibration {
+  const [first] = asks
+  if (first === undefined) throw tooFewLabels()
+  const { calibration: unfitted } = first
+  const samples = asks.flatMap(({ corpus, question, found }) => {
+    const { predictors, unsupported } = servedOf(found)
+    const sufficient = question.label === 'answerable'
+    if (question.half !== 'tuning' || unsupported.length > 0 || predictorOf(predictors, 'named') === 1) return []
+    if (sufficient && firstRight(question, servedOf(found).passages) === null) return []
+    const features = unfitted.features.map((name) => predictors[PREDICTORS.findIndex((each) => each === name)] ?? 0)
+    return [{ id: `${corpus} ${question.id}`, sufficient, features }]
+  })
+  const fitted = fitCalibration(samples, { features: unfitted.features, floors: unfitted.floors, targetRisk })
+  if (fitted === undefined) throw tooFewLabels()
+  return { ...fitted.calibration, ...namedAt(unfitted, fitted.calibration.threshold) }
+}
+
 /** Decides each question; where its passages were read, as the reader's scores do. */
-function judged(asks: readonly Ask[], reader: FlaggedReader | undefined): readonly FieldQuestionOutcome[] {
+function judged(
+  asks: readonly Ask[],
+  reader: FlaggedReader | undefined,
+  fitted: Calibration | undefined,
+): readonly FieldQuestionOutcome[] {
   const byScores = reader && readCalibration(asks, reader.parameters)
   return asks.map(({ corpus, question, found, calibration, read }) =>
-    judge(corpus, question, found, (read && byScores) ?? calibration, read),
+    judge(corpus, question, found, (read && byScores) ?? fitted ?? calibration, read),
   )
 }
 

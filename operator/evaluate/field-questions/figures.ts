@@ -38,6 +38,9 @@ type Interval = readonly [low: number, high: number] | null
 export interface FieldQuestionCounts extends Counts {
   readonly halves: Readonly<Partial<Record<Half, Counts>>>
   readonly corpora: AskedCorpora['corpora']
+  readonly fitted?: AskedCorpora['fitted']
+  /** Where a decision was fitted, the questions of each half, by corpus and id: one was read, the other is reported. */
+  readonly ids?: Readonly<Partial<Record<Half, readonly string[]>>>
 }
 
 interface Counts {
@@ -51,12 +54,16 @@ interface Counts {
   readonly systems: Readonly<Partial<Record<RankingMode, Readonly<Record<string, number>>>>>
 }
 
-export function countsOf({ corpora, outcomes }: AskedCorpora): FieldQuestionCounts {
+export function countsOf({ corpora, outcomes, fitted }: AskedCorpora): FieldQuestionCounts {
   const halves = HALVES.flatMap((half) => {
     const asked = outcomes.filter(({ question }) => question.half === half)
     return asked.length === 0 ? [] : [[half, countsIn(asked)] as const]
   })
-  return { ...countsIn(outcomes), halves: Object.fromEntries(halves), corpora }
+  const counts = { ...countsIn(outcomes), halves: Object.fromEntries(halves), corpora }
+  if (fitted === undefined) return counts
+  const named = outcomes.map(({ corpus, question: { half, id } }) => ({ half, id: `${corpus} ${id}` }))
+  const idsOf = (half: Half): string[] => named.filter((each) => each.half === half).map(({ id }) => id)
+  return { ...counts, fitted, ids: Object.fromEntries(HALVES.map((half) => [half, idsOf(half)])) }
 }
 
 function countsIn(outcomes: readonly FieldQuestionOutcome[]): Counts {

@@ -28,12 +28,29 @@ export type Half = (typeof HALVES)[number]
 
 export interface FieldQuestion extends Question {
   readonly half: Half
+  /** What a rewriter wrote for it, best first; undefined without recorded rewritings. */
+  readonly rewritten?: readonly string[] | undefined
 }
+
+const rewritingSchema = z.object({
+  id: z.string(),
+  queries: z
+    .array(
+      z
+        .string()
+        .trim()
+        .min(1)
+        .max(2 * SEARCH_BOUNDS.rewrittenCharactersMax),
+    )
+    .max(SEARCH_BOUNDS.rewrittenQueriesMax),
+})
 
 export interface QuestionFiles {
   readonly questions: readonly string[]
   /** Files of questions that the service was tuned on. */
   readonly tuning: readonly string[]
+  /** A file of their recorded rewritings. */
+  readonly rewritings?: string | undefined
 }
 
 /**
@@ -43,12 +60,13 @@ export interface QuestionFiles {
  * @throws OperatorError for a file that cannot be read, the first invalid line, a repeated id, or too many questions.
  */
 export async function readFieldQuestions(
-  { questions: files, tuning }: QuestionFiles,
+  { questions: files, tuning, rewritings }: QuestionFiles,
   half: Half | undefined,
   signal: AbortSignal,
 ): Promise<readonly FieldQuestion[]> {
   const questions: FieldQuestion[] = []
   const ids = new Set<string>()
+  const rewritten = rewritings === undefined ? undefined : await readRewritings(rewritings, signal)
   for (const file of [...tuning, ...files]) {
     const read = await readFileOfQuestions(file, ids, signal)
     const folds = assignFolds(
@@ -58,11 +76,25 @@ export async function readFieldQuestions(
     for (const [at, question] of read.entries()) {
       const dealt = HALVES[folds[at] ?? 0] ?? HALVES[0]
       const own = tuning.length === 0 ? dealt : tuning.includes(file) ? 'tuning' : 'reporting'
-      if (half === undefined || half === own) questions.push({ ...question, half: own })
+      if (half === undefined || half === own)
+        questions.push({ ...question, half: own, rewritten: rewritten?.get(question.id) })
     }
   }
   if (questions.length > 0) return questions
   throw new OperatorError(`${files.map((file) => basename(file)).join(' and ')} holds no question: add some.`)
+}
+
+/** @throws OperatorError for a file that cannot be read, or the first invalid line or repeated id. */
+async function readRewritings(file: string, signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>> {
+  const queries = new Map<string, readonly string[]>()
+  const path = await firstReadable([file], 'name recorded rewritings with --rewritings')
+  for await (const { text, number } of textLines(path, signal)) {
+    const parsed = rewritingSchema.safeParse(parseRecordJson(text))
+    if (!parsed.success) throw lineFault(path, number, 'is no record of a question with queries')
+    if (queries.has(parsed.data.id)) throw lineFault(path, number, 'repeats the id of an earlier line')
+    queries.set(parsed.data.id, parsed.data.queries)
+  }
+  return queries
 }
 
 /** @param ids of earlier files; those of this file are added. */

@@ -25,6 +25,7 @@ function tell(what: string): void {
 const context: BuildContext = {
   fence: { buildId, attempt: 1 },
   knowledgeBaseId: source.knowledgeBaseId,
+  knowledgeBase: 'bench',
   parameters: buildParametersSchema.parse({ embedding: 'none' }),
   source,
   store,

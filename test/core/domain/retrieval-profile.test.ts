@@ -11,6 +11,7 @@ const PARAMETERS: ProfileParameters = {
   dense_weight: 0.3,
   collapse_revisions: true,
   per_document_max: 4,
+  rewriter: null,
   reader: {
     kind: 'chat',
     model: 'm',
@@ -28,7 +29,7 @@ describe('the parameters of a profile', () => {
     expect(profileParametersSchema.parse(JSON.parse(JSON.stringify(PARAMETERS)))).toEqual(PARAMETERS)
   })
 
-  test.each(Object.keys(PARAMETERS))('are refused without %s', (left) => {
+  test.each(Object.keys(PARAMETERS).filter((name) => name !== 'rewriter'))('are refused without %s', (left) => {
     const stored = Object.fromEntries(Object.entries(PARAMETERS).filter(([name]) => name !== left))
     expect(profileParametersSchema.safeParse(stored).success).toBe(false)
   })

@@ -171,6 +171,23 @@ describe('texts of one request', () => {
     expect(endpoint.requests.map(({ input }) => input.length)).toEqual([1, 1, 1])
   })
 
+  test.each<[string, Partial<OpenAiOptions>, readonly number[]]>([
+    ['refuses', {}, [1, 8]],
+    ['may cut', { tokensMax: 250 }, [8]],
+  ])('a query that the endpoint %s is the mean of windows that hold all of it', async (_, change, sizes) => {
+    const { endpoint, embedder } = await open({ refuses: (text) => text.length > 1_000 }, change, {
+      query_prefix: 'q: ',
+    })
+    const query = Array.from({ length: 640 }, (__, at) => `w${at}`).join(' ')
+    const { vectors } = await embedder.embed([query], 'query', signal)
+    expect(endpoint.requests.map(({ input }) => input.length)).toEqual(sizes)
+    const windows = endpoint.requests.at(-1)?.input ?? []
+    expect(windows.map((window) => window.slice('q: '.length)).join(' ')).toBe(query)
+    const sums = windows.map(unit).reduce((sum, vector) => sum.map((value, at) => value + (vector[at] ?? 0)))
+    const norm = Math.hypot(...sums)
+    for (const [place, value] of sums.entries()) expect(vectors[0]?.[place]).toBeCloseTo(value / norm, 6)
+  })
+
   test('no text gives no request', async () => {
     const { endpoint, embedder } = await open()
     expect(await embedder.embed([], 'passage', signal)).toEqual({ vectors: [], tokens: 0, overlong: 0 })

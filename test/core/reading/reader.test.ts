@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { PROMPT_SHA256, excerptFor } from '#core/reading/chat.ts'
-import { ReaderError, createReader, withCircuitBreaker } from '#core/reading/reader.ts'
-import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
+import { ReaderError, createReader, type Reader, type ReaderSettings } from '#core/reading/reader.ts'
 import { foundPassage } from '#test/gateway/retrieve/pinned.ts'
 import { bodyOf, startJsonServer } from '#test/support/json-server.ts'
 import {
@@ -170,25 +169,6 @@ describe('an endpoint that cannot be trusted', () => {
     for (let count = 0; count < 8; count++) await ask()
     expect(await readerCalls(server.baseUrl, '(three)')).toHaveLength(5)
     expect(await ask()).toContain('left alone')
-  })
-
-  test('is asked again once the pause is over, and without limit once it answers', async () => {
-    let [nowMs, fails] = [0, true]
-    const reading = { scores: [1], tokens: null }
-    const { read } = withCircuitBreaker(
-      () => (fails ? Promise.reject(new ReaderError('failed')) : Promise.resolve(reading)),
-      () => nowMs,
-    )
-    const ask = (signal = NO_SIGNAL): Promise<unknown> => read('q', [], signal).catch((error: Error) => error.message)
-    // A caller that hangs up says nothing about the endpoint.
-    for (let count = 0; count < 5; count++) await ask(AbortSignal.abort())
-    for (let count = 0; count < 5; count++) expect(await ask()).toBe('failed')
-    fails = false
-    expect(await ask()).toContain('left alone')
-    nowMs = 5_000
-    const [first, other] = [ask(), ask()]
-    expect([await first, await other]).toEqual([reading, expect.stringContaining('left alone')])
-    expect(await ask()).toEqual(reading)
   })
 })
 

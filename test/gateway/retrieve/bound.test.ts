@@ -8,7 +8,7 @@ import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { retrievalResponseSchema, type Abstention } from '#gateway/retrieve/schema.ts'
 
 const ids = { requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }
-const query = { vector: new Float32Array(8), tokens: null, characters: null }
+const query = { vector: new Float32Array(8), tokens: null }
 const answer: Abstention = {
   decision: 'answer',
   signal: 'evidence_probability',

@@ -41,6 +41,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     plan_id: randomUUID(),
     limits: planLimitsSchema.parse({}),
     exposure_allowance: 0,
+    assistance: true,
     active_profile: profile,
     profiles: [],
     ...given,

@@ -5,7 +5,7 @@ import { search, type Evidence, type SearchDeps } from '#gateway/retrieve/search
 import { ordering } from '#test/support/reader-endpoint.ts'
 import { context, foundPassage, pinnedRequest, type PinnedTraits } from './pinned.ts'
 
-const query = { vector: Float32Array.of(0.6, 0.8), tokens: null, characters: null }
+const query = { vector: Float32Array.of(0.6, 0.8), tokens: null }
 
 interface Asked {
   readonly request: SearchQuery
@@ -63,6 +63,7 @@ describe('what a node is asked', () => {
       projection: pinned.projection,
       vector: Float32Array.of(0.6, 0.8),
       text: 'capital',
+      rewritten: [],
       limit: 3,
       filters: pinned.filters,
       entitled: pinned.entitled,
@@ -106,7 +107,7 @@ describe('what a node answers', () => {
       foundPassage(2, { score: 0.5 }),
       foundPassage(3, { score: 0 }),
     ]
-    expect(await searched(passages)).toEqual(reply(passages))
+    expect(await searched(passages)).toEqual({ ...reply(passages), rewritten: false })
   })
 
   const best = foundPassage(0)

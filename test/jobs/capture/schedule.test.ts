@@ -153,7 +153,7 @@ test('the metrics of a worker count candidates that wait for a review, and sourc
   const from = `${server.baseUrl}/wasps.html`
   await addSource(operator, { name: 'wasps', knowledgeBase: 'bees', from, allowPrivate: true })
   const wasps = await sourceNamed(pool, 'wasps', null)
-  const app = createMetricsApp(jobs)
+  const app = createMetricsApp(jobs, new Map())
   const counted = async (): Promise<readonly string[]> =>
     (await app.inject('/metrics')).body
       .split('\n')

@@ -29,6 +29,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
     {
       fence: { buildId, attempt: 1 },
       knowledgeBaseId,
+      knowledgeBase: 'rules',
       parameters: buildParametersSchema.parse({ embedding: 'openai' }),
       source: {
         id: derivedUuid('import', 'fixed digest'),

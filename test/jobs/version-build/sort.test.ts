@@ -42,6 +42,7 @@ async function prepared(
   const context: BuildContext = {
     fence: { buildId: derivedUuid('build', 'sort'), attempt: 1 },
     knowledgeBaseId,
+    knowledgeBase: 'rules',
     parameters: buildParametersSchema.parse({ embedding: 'none', withdrawals: { drop, restore: [] } }),
     source: {
       id: derivedUuid('import', 'sort'),

@@ -11,7 +11,7 @@ export type Features = Readonly<Record<Predictor, number>>
 export const NOTHING: RankedRows = { rows: new Uint32Array(), scores: new Float64Array() }
 
 /** Of a question that the passages hold as the background does. */
-export const NO_COVERAGE = (_words: unknown, _rows: unknown, documentShare: number): Coverage => ({
+export const NO_COVERAGE = (_text: unknown, _words: unknown, _rows: unknown, documentShare: number): Coverage => ({
   words_best: 0,
   grams_best: 0,
   grams_mass: 0,
@@ -54,7 +54,7 @@ export function measured(
       .filter((row) => (scores[row] ?? 0) > 0)
       .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
     return predictorsOf({
-      question,
+      texts: [{ text: '', question }],
       questionWords: new Set(wordsOf(text)).size,
       passages: corpus.length,
       forward,

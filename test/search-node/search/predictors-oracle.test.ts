@@ -29,7 +29,7 @@ test('predictors of any lists are what their definitions give', () => {
         )
         const scores = sums.toSorted((a, b) => b - a)
         const figures = predictorsOf({
-          question,
+          texts: [{ text: '', question }],
           questionWords: WIDTH,
           passages: ROWS,
           forward,

@@ -13,7 +13,7 @@ function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast')
     const lexical = change.lexical ?? ranked([0, 1, 2])
     return featuresOf(
       predictorsOf({
-        question,
+        texts: [{ text: '', question }],
         questionWords: 2,
         passages: corpus.length,
         forward,

@@ -58,7 +58,16 @@ export function resolveReferences(
       reason: reasonOf(held, reach),
     })
   }
-  return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, explicit) }
+  return { ids: nearestRows(rows), unsupported, remainder: remainderOf(query, explicit) }
+}
+
+/** Returns a text without whatever may be a reference. */
+export function withoutReferences(text: string, aliases: ActAliases): string {
+  const { certain, ifHeld } = referencesIn(text, aliases)
+  return remainderOf(
+    text,
+    [...certain, ...ifHeld].toSorted((a, b) => a.start - b.start),
+  )
 }
 
 /** Allowed rows, without those of documents in which a passage of exactly the provision is withdrawn. */
@@ -81,7 +90,7 @@ function isHeldClearly(reference: Reference, index: ReferencesReader, reach: Vis
   return new Set(held.flatMap(({ rows }) => [...rows].map(reach.document))).size === 1
 }
 
-function withoutReferences(query: string, references: readonly ExplicitReference[]): string {
+function remainderOf(query: string, references: readonly ExplicitReference[]): string {
   let [rest, from] = ['', 0]
   for (const { start, end } of references) {
     rest += `${query.slice(from, Math.max(from, start))} `

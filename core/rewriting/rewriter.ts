@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { EndpointFailure, createJsonEndpoint, type EndpointAddress } from '#core/platform/json-endpoint.ts'
+import { REWRITING_BOUNDS } from './bounds.ts'
+import { REWRITING_PROMPT_SHA256, queriesIn, rewritingRequest } from './prompt.ts'
+
+export interface RewriterSettings {
+  readonly REWRITER_BASE_URL: string | undefined
+  readonly REWRITER_API_KEY: string | undefined
+}
+
+export interface Rewriting {
+  /** Best first; at least one, each of at most `rewrittenCharactersMax` code points. */
+  readonly queries: readonly string[]
+  /** Tokens that the endpoint reported; null if it reported none. */
+  readonly tokens: number | null
+}
+
+/** Writes search queries for questions. Throws only `RewriterError`. */
+export interface Rewriter {
+  /** @param knowledgeBase what the request may be told of it. @param timeoutMs total for the call. */
+  rewrite(question: string, knowledgeBase: object, timeoutMs: number, signal: AbortSignal): Promise<Rewriting>
+}
+
+/** The endpoint failed, was too slow, or wrote no usable query. The error contains neither question nor queries. */
+export class RewriterError extends Error {
+  override readonly name = 'RewriterError'
+  /** Tokens of a reply that cannot be used. */
+  readonly tokens: number | null
+
+  constructor(message: string, tokens: number | null = null) {
+    super(message)
+    this.tokens = tokens
+  }
+}
+
+const replySchema = z.object({
+  model: z.string().optional(),
+  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
+})
+const usageSchema = z.object({ usage: z.object({ total_tokens: z.int().nonnegative() }) })
+
+/**
+ * Opens the rewriter that a profile pins. There is one attempt, because a second does not fit the time of a request.
+ * @throws OperatorError without the endpoint, or where this release has other instructions than the profile pins.
+ */
+export function createRewriter(
+  { model, prompt_sha256: prompt }: { readonly model: string; readonly prompt_sha256: string },
+  { REWRITER_BASE_URL: baseUrl, REWRITER_API_KEY: apiKey }: RewriterSettings,
+): Rewriter {
+  if (baseUrl === undefined)
+    throw new OperatorError('This profile has a rewriter: set REWRITER_BASE_URL, or use a profile without one.')
+  if (prompt !== REWRITING_PROMPT_SHA256)
+    throw new OperatorError(
+      'This release rewrites with other instructions than the profile was calibrated with: build the version again.',
+    )
+  const address: EndpointAddress = { name: 'the rewriter', baseUrl, apiKey }
+  const endpoint = createJsonEndpoint(address)
+  const { rewriterFailuresMax: failuresMax, rewriterPauseMs: pauseMs } = REWRITING_BOUNDS
+  const refused = (): Error => new RewriterError('the rewriter is left alone, because it failed several times in a row')
+  const guarded = circuitBreaker({ failuresMax, pauseMs }, refused)
+  const rewrite: Rewriter['rewrite'] = async (question, knowledgeBase, timeoutMs, signal) => {
+    const bounds = {
+      timeoutMs: Math.min(timeoutMs, REWRITING_BOUNDS.rewriterTimeoutMaxMs),
+      replyBytesMax: REWRITING_BOUNDS.rewriterReplyBytesMax,
+      signal,
+    }
+    const reply = await endpoint
+      .chat(rewritingRequest(model, question, knowledgeBase), bounds)
+      .catch((error: unknown) => {
+        throw error instanceof EndpointFailure ? new RewriterError(error.message) : error
+      })
+    return rewritingIn(reply, model)
+  }
+  let underWay = 0
+  return {
+    async rewrite(...asked) {
+      if (underWay >= REWRITING_BOUNDS.rewriterCallsMax)
+        throw new RewriterError('the rewriter is slow, and no more questions may wait for it')
+      underWay++
+      return await guarded(asked[3], () => rewrite(...asked)).finally(() => underWay--)
+    },
+  }
+}
+
+function rewritingIn(reply: unknown, model: string): Rewriting {
+  const tokens = usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
+  const { data } = replySchema.safeParse(reply)
+  if (data?.model !== undefined && data.model !== model)
+    throw new RewriterError('another model than the pinned one wrote the queries', tokens)
+  const queries = queriesIn(data?.choices[0]?.message.content ?? '')
+  if (queries === undefined) throw new RewriterError('the rewriter wrote no usable query', tokens)
+  return { queries, tokens }
+}
