@@ -46,6 +46,7 @@ const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{
   [['usage'], () => import('./usage.ts')],
   [['requests'], () => import('./requests.ts')],
   [['replay'], () => import('./replay.ts')],
+  [['explain'], () => import('./explain.ts')],
   [['exposure'], () => import('./exposure.ts')],
   [['fingerprints'], () => import('./fingerprints.ts')],
   [['audit'], () => import('./audit.ts')],

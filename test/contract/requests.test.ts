@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { storeUrl } from '#operator/demo/local/stack.ts'
@@ -11,7 +11,7 @@ import { asking } from '#test/support/embedding-faults.ts'
 import { commandLine, type CliResult } from '#test/support/operator-cli.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
-import { createCaller, service } from './service.ts'
+import { baseUrl, createCaller, service } from './service.ts'
 import { outcomeOf } from './replies.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
@@ -38,11 +38,14 @@ async function projectionOf(version: string): Promise<unknown> {
   return rows[0]?.projection
 }
 
-async function replay(id: string, query: string): Promise<CliResult> {
+function fileWith(query: string): string {
   const file = join(folder, `${randomUUID()}.txt`)
   writeFileSync(file, `${query}\n`)
-  return cli.run('replay', id, '--query-file', file, '--json')
+  return file
 }
+
+const replay = (id: string, query: string): Promise<CliResult> =>
+  cli.run('replay', id, '--query-file', fileWith(query), '--json')
 
 describe('A request can be looked up and run again', () => {
   test('an answer: by request id, trace id, UUID and Idempotency-Key; the replay is equal', async () => {
@@ -106,6 +109,49 @@ describe('A request can be looked up and run again', () => {
     expect(await show(failed)).toMatchObject({ state: 'failed', charged: true, error_code: 'RETRIEVAL_UNAVAILABLE' })
     for (const id of ids)
       expect(await replay(id, query)).toMatchObject({ code: 1, stderr: expect.stringContaining('delivered nothing') })
+  })
+})
+
+describe('A decision is explained', () => {
+  const explainedSchema = z.object({
+    request_id: z.string(),
+    because: z.string(),
+    observed_value: z.number(),
+    passages: z.array(z.object({ chunk_id: z.string(), served: z.boolean(), score: z.number() })),
+    predictors: z.array(z.object({ name: z.string(), adds: z.number() })),
+    narrowed_to: z.object({ passages: z.number() }),
+  })
+  const explain = (query: string, ...args: readonly string[]): Promise<CliResult> =>
+    cli.run('explain', ...args, '--question-file', fileWith(query))
+
+  test('a request, to whoever has its question: its passages, what its value is made of, and one sentence', async () => {
+    const caller = await createCaller()
+    const { request_id, results, abstention } = (await caller.ask()).retrieved()
+    const told = explainedSchema.parse(JSON.parse((await explain(ANSWERED_QUERY, request_id, '--json')).stdout))
+    expect(told.because).toMatch(/^It answers, because the evidence is worth 0\.\d{3}, which reaches the threshold/)
+    expect(told.passages.filter(({ served }) => served).map(({ chunk_id: id }) => id)).toEqual(
+      results.map(({ chunk_id: id }) => id),
+    )
+    const logOdds = told.predictors.reduce((sum, { adds }) => sum + adds, 0)
+    expect(1 / (1 + Math.exp(-logOdds))).toBeCloseTo(abstention.observed_value, 6)
+    expect(await explain('Another question?', request_id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('its fingerprint is another one'),
+    })
+  })
+
+  test('a question that is asked for it is admitted and charged, and the audit trail keeps no text', async () => {
+    const caller = await createCaller()
+    vi.stubEnv('EVIDENCE_API_KEY', caller.key)
+    const asked = await explain(ABSTAINED_QUERY, '--knowledge-base', KNOWLEDGE_BASE, '--gateway', baseUrl)
+    expect(asked.stdout, asked.stderr).toMatch(/^It abstains, because/)
+    const listed = await cli.json('requests', 'list', '--client', `${caller.organization}/${caller.client}`)
+    expect(listed).toMatchObject([{ decision: 'abstain', state: 'delivered' }])
+    const { rows } = await service.owner.query<{ row: string }>(
+      "select row_to_json(a)::text as row from audit a where action = 'request.explain' order by seq desc limit 1",
+    )
+    expect(rows[0]?.row).toContain('req_')
+    expect(rows[0]?.row).not.toContain(ABSTAINED_QUERY)
   })
 })
 

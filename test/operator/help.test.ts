@@ -65,7 +65,7 @@ describe('help', () => {
       usage: 'report',
       audit: 'list head verify',
     }
-    const alone = wordsOf('migrate inspect gc withdraw import activate rollback replay capture')
+    const alone = wordsOf('migrate explain inspect gc withdraw import activate rollback replay capture')
     const below = Object.entries(verbs).flatMap(([noun, names]) => wordsOf(names).map((name) => `${noun} ${name}`))
     expect(VERBS.map(({ path }) => path).sort()).toEqual([...alone, ...below].sort())
   })

@@ -1,0 +1,188 @@
+import { z } from 'zod'
+import { queryFingerprint } from '#core/credentials/fingerprint.ts'
+import type { RequestRow } from '#core/db/requests.ts'
+import { logOddsShares } from '#core/domain/calibration.ts'
+import { DECISION_PREDICTORS, decisionPredictors } from '#core/domain/decision.ts'
+import type { FoundPassage } from '#core/domain/search.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { publicRequestId } from '#core/platform/ids.ts'
+import { secretVariable } from '#jobs/platform/config.ts'
+import { withAudit } from '#operator/actions/operator.ts'
+import type { Commands } from '#operator/command-line/command.ts'
+import { option, text } from '#operator/command-line/inputs.ts'
+import { table } from '#operator/command-line/table.ts'
+import { change } from '#operator/command-line/verbs.ts'
+import { requestNamed } from './requests.ts'
+import { RERUN_VARIABLES, deliveredRequest, readQuestion, rerunDeps, runAgain, searchTexts } from './rerun.ts'
+import type { Rerun, RerunDeps, SearchTexts } from './rerun.ts'
+
+export const commands: Commands = [
+  change('explain [id]', 'say why a question is answered or not: what was searched, found, scored and weighed', {
+    notes:
+      'With an id, a delivered request is explained to whoever has its question; nothing is charged. Without one, the\n' +
+      'question is asked at --gateway with the key of an entitlement of yours: admitted, charged and on record as any\n' +
+      'other. The audit trail keeps the id of the request, and no text.',
+    examples: [
+      'explain req_8a4d5e0b-2f6c-4c0e-9d55-6a1f3f0c7e21 --question-file question.txt',
+      'explain --question-file question.txt --knowledge-base rulebook --gateway http://127.0.0.1:8080',
+    ],
+    input: {
+      id: text.optional(),
+      questionFile: option('<path>', 'a file with the question; -: standard input', text),
+      knowledgeBase: option('<slug>', 'what is asked, without an id'),
+      filters: option('<json>', 'filters of the request, as callers send them'),
+      gateway: option('<url>', 'base URL of a gateway', text.default('http://127.0.0.1:8080')),
+      keyEnv: option('<name>', 'variable that holds the key', text.default('EVIDENCE_API_KEY')),
+    },
+    variables: RERUN_VARIABLES,
+    async run({ id, questionFile, knowledgeBase, filters, gateway, keyEnv }, { operator, config, show, progress }) {
+      const question = await readQuestion(questionFile)
+      progress.update('Asking', 0, 1)
+      if ((id === undefined) === (knowledgeBase === undefined))
+        throw new OperatorError('Name one: the id of a request, or with --knowledge-base what is to be asked.')
+      const asked = id ?? (await askedAt(gateway, secretVariable(keyEnv), question, { knowledgeBase, filters }))
+      const row = await requestNamed(operator.database, asked)
+      const explained = await explain(rerunDeps(operator.database, config), row, question)
+      await withAudit(operator, 'request.explain', () => Promise.resolve([undefined, publicRequestId(row.id), {}]))
+      show(explained, () => shownAs(explained))
+      return undefined
+    },
+  }),
+]
+
+const REPLY_BYTES_MAX = 2_000_000
+const askedSchema = z.union([
+  z.object({ request_id: z.string() }),
+  z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
+])
+
+/** Sends the question as a caller does. @returns the id of the request. @throws OperatorError where it is refused. */
+async function askedAt(
+  gateway: string,
+  key: string,
+  query: string,
+  { knowledgeBase, filters }: { readonly knowledgeBase: string | undefined; readonly filters: string | undefined },
+): Promise<string> {
+  const body = { query, knowledge_base: knowledgeBase, filters: filters === undefined ? undefined : parsed(filters) }
+  const reply = await fetch(new URL('/v1/retrieve', gateway), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(PLATFORM_BOUNDS.hardDeadlineMs),
+  }).catch((cause: unknown) => {
+    throw new OperatorError(`No gateway answers at ${gateway}: name one with --gateway.`, { cause })
+  })
+  const said = askedSchema.parse(JSON.parse((await reply.text()).slice(0, REPLY_BYTES_MAX)))
+  if ('error' in said) throw new OperatorError(`The gateway refused: ${said.error.code}: ${said.error.message}`)
+  return said.request_id
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch (cause) {
+    throw new OperatorError('--filters must be JSON, such as {"language": ["de"]}.', { cause })
+  }
+}
+
+/** What an operator sees of one decision. Texts are those of the corpus and of the rewriter; none is kept. */
+type Explained = Awaited<ReturnType<typeof explain>>
+
+async function explain(deps: RerunDeps, row: RequestRow, question: string) {
+  const { outcome, key, version } = await deliveredRequest(deps, row)
+  if (!queryFingerprint(key, question).equals(row.fingerprint))
+    throw new OperatorError('This is not the question of that request: its fingerprint is another one.')
+  const asked = await searchTexts(deps, row, version, question)
+  const rerun = await runAgain(deps, row, asked, true)
+  const { found, calibration, signal, decision, observedValue } = rerun
+  return {
+    request_id: publicRequestId(row.id),
+    decision,
+    because: becauseOf(rerun),
+    signal,
+    observed_value: observedValue,
+    threshold: calibration.threshold,
+    narrowed_to: { passages: found.allowed, filters: row.filters.request, in_force_on: row.in_force_on },
+    unsupported_references: found.unsupported,
+    searched: asked.queries.length === 0 ? ['the question'] : asked.queries,
+    passages: passagesOf(rerun, asked),
+    predictors: predictorsOf(rerun),
+    stage_ms: outcome['stage_ms'],
+  }
+}
+
+/** One sentence. */
+export function becauseOf({ found, list, decision, observedValue, calibration: { threshold } }: Rerun): string {
+  const [unsupported] = found.unsupported
+  const reasons = { not_in_corpus: 'is not held', outside_filters: 'is outside the filters', withdrawn: 'is withdrawn' }
+  const value = observedValue.toFixed(3)
+  if (found.allowed === 0) return 'It abstains, because the filters leave no passage.'
+  if (unsupported !== undefined)
+    return `It abstains, because "${unsupported.text}", which the question names, ${reasons[unsupported.reason]}.`
+  if (list.passages.length === 0) return 'It abstains, because no passage shares a word or a vector with the question.'
+  return decision === 'answer'
+    ? `It answers, because the evidence is worth ${value}, which reaches the threshold ${threshold.toFixed(3)}.`
+    : `It abstains, because the evidence is worth ${value}, which is below the threshold ${threshold.toFixed(3)}.`
+}
+
+function passagesOf({ found, list, alone, served }: Rerun, { version }: SearchTexts) {
+  const scoreIn = (among: readonly FoundPassage[] | undefined, id: string): number | null =>
+    among?.find(({ chunkId }) => chunkId === id)?.score ?? null
+  const placeIn = (among: readonly FoundPassage[], id: string): number =>
+    among.findIndex(({ chunkId }) => chunkId === id)
+  return found.passages.map(({ chunkId, document, citation, score, named, text: passage }) => ({
+    chunk_id: chunkId,
+    document: document.title,
+    label: citation.label,
+    score,
+    by_words: version.embedding === null ? score : scoreIn(alone?.words.passages, chunkId),
+    by_vector: scoreIn(alone?.vector.passages, chunkId),
+    named,
+    reader: list.read?.[placeIn(list.passages, chunkId)] ?? null,
+    served: placeIn(served, chunkId) !== -1,
+    text: passage,
+  }))
+}
+
+/** Each predictor of the deciding model, with the log-odds that it adds. */
+function predictorsOf({ found, list, calibration }: Rerun) {
+  const values = decisionPredictors(found.predictors, list.read)
+  return logOddsShares(calibration, DECISION_PREDICTORS, values)
+}
+
+function shownAs(explained: Explained): string {
+  const { because, request_id, narrowed_to, unsupported_references, searched, passages, predictors, stage_ms } =
+    explained
+  const rounded = passages.map(({ score, by_words, by_vector, reader, ...passage }) => ({
+    ...passage,
+    score: decimals(score),
+    by_words: decimals(by_words),
+    by_vector: decimals(by_vector),
+    reader: decimals(reader),
+  }))
+  const weighed = predictors.map(({ name, value, weight, adds }) => ({
+    name,
+    value: decimals(value),
+    weight: decimals(weight),
+    adds: decimals(adds),
+  }))
+  return [
+    because,
+    `Request ${request_id}. The filters leave ${narrowed_to.passages} passages on ${narrowed_to.in_force_on}.`,
+    `Searched: ${searched.join(' | ')}`,
+    ...unsupported_references.map(({ text: name, reason }) => `Unsupported: ${name} (${reason})`),
+    '',
+    table(rounded, ['label', 'document', 'score', 'by_words', 'by_vector', 'named', 'reader', 'served'], 'No passage.'),
+    '',
+    table(weighed, [['name', 'predictor'], 'value', 'weight', ['adds', 'adds to the log-odds']]),
+    '',
+    `Times in ms: ${Object.entries(stage_ms ?? {})
+      .map(([stage, ms]) => `${stage} ${String(ms)}`)
+      .join(', ')}`,
+  ].join('\n')
+}
+
+function decimals(value: number | null): number | null {
+  return value === null ? null : Number(value.toFixed(3))
+}
