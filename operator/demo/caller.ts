@@ -26,6 +26,8 @@ export interface CallerWanted {
   readonly jurisdictions: readonly string[]
   /** Any of the plan's fields; other fields have the defaults. */
   readonly limits: unknown
+  /** Whether a chat model may see questions. */
+  readonly assistance: boolean
 }
 
 /** Creates the knowledge base unless one with that slug exists. */
@@ -49,7 +51,8 @@ export async function ensureCaller(operator: Operator, state: DemoState, wanted:
   if ((await findClients(operator.database, client)).length === 0)
     await createClient(operator, { organization: client, name: client })
   const plan = await ensurePlan(operator, wanted.limits)
-  const lists = { languages: wanted.languages, jurisdictions: wanted.jurisdictions, subjects: null }
+  const { languages, jurisdictions, assistance } = wanted
+  const lists = { languages, jurisdictions, subjects: null, assistance }
   await ensureEntitlement(operator, client, 'live', wanted.knowledgeBase, plan, lists, true)
   await ensureEntitlement(operator, client, 'test', wanted.knowledgeBase, plan, lists, true)
   await ensureKnowledgeBase(operator, INACTIVE_KNOWLEDGE_BASE, 'A knowledge base that is not active for the caller')
@@ -65,13 +68,16 @@ async function ensureEntitlement(
   environment: 'live' | 'test',
   knowledgeBase: string,
   plan: string,
-  lists: { readonly languages: readonly string[]; readonly jurisdictions: readonly string[]; readonly subjects: null },
+  lists: Pick<CallerWanted, 'languages' | 'jurisdictions' | 'assistance'> & { readonly subjects: null },
   active: boolean,
 ): Promise<void> {
   const name = `${client}/${environment}/${knowledgeBase}`
   const [existing] = await findEntitlements(operator.database, name)
   if (existing === undefined) await grantEntitlement(operator, { client, environment, knowledgeBase, plan, ...lists })
-  else await changeEntitlement(operator, name, { plan, languages: lists.languages, jurisdictions: lists.jurisdictions })
+  else {
+    const { subjects: _, ...changed } = lists
+    await changeEntitlement(operator, name, { plan, ...changed })
+  }
   if (!active && existing === undefined) await setEntitlementActive(operator, name, false)
 }
 

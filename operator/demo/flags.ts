@@ -16,10 +16,21 @@ interface OwnFlags {
   readonly query: readonly string[]
   /** Where the version is searched. */
   readonly engine: Engine
+  /** Variable that holds the key of the chat model. */
+  readonly assistKeyEnv?: string | undefined
+}
+
+/** A chat model that rewrites questions and reads passages. */
+export interface Assist {
+  /** Base URL of an OpenAI-compatible server. */
+  readonly url: string
+  readonly model: string
+  readonly keyEnv: string | undefined
 }
 
 export interface DemoFlags extends OwnFlags {
   readonly embedding: EmbeddingFlags
+  readonly assist: Assist | undefined
 }
 
 function portNumber(text: string): number {
@@ -68,13 +79,21 @@ export function demoFlags(args: readonly string[]): DemoFlags {
       (text: string, all: readonly string[]) => [...all, text],
       [] as readonly string[],
     )
+    .option(
+      '--assist <url-and-model...>',
+      'URL and MODEL: a chat model of an OpenAI-compatible server rewrites questions and reads passages',
+    )
+    .option('--assist-key-env <name>', 'environment variable that holds its key')
   embeddingOptions(command)
     .helpOption('--help', 'show this')
     .allowExcessArguments(false)
     .parse([...args], { from: 'user' })
-  const { once, watch, port, corpus, readyFile, dataDir, plan, query, engine, ...embedding } = command.opts<
-    EmbeddingFlags & OwnFlags
-  >()
+  const { once, watch, port, corpus, readyFile, dataDir, plan, query, engine, assist, assistKeyEnv, ...embedding } =
+    command.opts<EmbeddingFlags & OwnFlags & { readonly assist?: readonly string[] }>()
   const own = { once, watch, port, corpus, readyFile, dataDir, plan, query, engine }
-  return { ...own, embedding }
+  const [url, model, ...others] = assist ?? []
+  if (assist !== undefined && (model === undefined || others.length > 0))
+    command.error('error: --assist takes two values: the base URL and the name of the model.')
+  const named = url === undefined || model === undefined ? undefined : { url, model, keyEnv: assistKeyEnv }
+  return { ...own, embedding, assist: named }
 }

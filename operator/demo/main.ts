@@ -5,6 +5,7 @@ import { readVersion, type VersionRow } from '#core/db/versions.ts'
 import type { Engine } from '#core/index/engine/description.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
+import { secretVariable } from '#jobs/platform/config.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
@@ -17,7 +18,7 @@ import { createProgress } from '#operator/command-line/progress.ts'
 import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
 import { readOrCreateState, writePrivately, writeState, type DemoState } from './state.ts'
 import { builtInCorpus, corpusAt, corpusDigest, type DemoCorpus } from './corpus.ts'
-import { demoFlags, type DemoFlags } from './flags.ts'
+import { demoFlags, type Assist, type DemoFlags } from './flags.ts'
 import { startInstallation, type InstallationOptions } from './installation.ts'
 import { publish, type PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
@@ -39,7 +40,8 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
   if (flags.port !== undefined) await assertPortFree(flags.port)
-  const { environment, ...embedded } = await openEmbedding(flags.embedding, steps)
+  const { environment: ofEmbedding, ...embedded } = await openEmbedding(flags.embedding, steps)
+  const environment = { ...ofEmbedding, ...assistEnvironment(flags.assist, steps) }
   const folder = resolve(flags.dataDir)
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
@@ -51,25 +53,27 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const operator: Operator = { database, actor: ACTOR }
   const store = storeOf(settings)
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
-  const served = await ensureVersion(deps, corpus, { state, ...embedded, engine: flags.engine }, steps)
+  const served = await ensureVersion(
+    deps,
+    corpus,
+    { state, ...embedded, engine: flags.engine, assist: flags.assist },
+    steps,
+  )
   writeState(stateFile, state)
   await steps.run('source trace', () => untilTraced(trace.url, corpus.slug, served.id))
 
-  const { languages, jurisdictions } = served.facets
-  const entitled = { knowledgeBase: corpus.slug, languages, jurisdictions }
-  const partner = { ...entitled, application: 'partner', limits }
-  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, partner)
-  const own = { ...entitled, application: 'demo', limits: OWN_LIMITS }
-  const { valid: ownKey } = await ensureCaller(operator, state, own)
+  const { keys, ...callers } = await ensureCallers(operator, state, flags, {
+    corpus,
+    limits,
+    served,
+  })
   writeState(stateFile, state)
 
-  const sampleTexts = await firstTexts(join(store.artifactFolder(served.id), 'passages.jsonl'))
   const asked = {
+    ...callers,
     baseUrl: gateway.baseUrl,
-    apiKey,
-    ownKey,
     corpus,
-    sampleTexts,
+    sampleTexts: await firstTexts(join(store.artifactFolder(served.id), 'passages.jsonl')),
     queries: flags.query,
     facets: served.facets,
   }
@@ -77,7 +81,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const ready = {
     base_url: gateway.baseUrl,
     internal_url: gateway.internalUrl,
-    api_key: apiKey,
+    api_key: callers.apiKey,
     knowledge_base: corpus.slug,
     answer_query: shown.answerQuery,
     abstain_query: shown.abstainQuery,
@@ -131,23 +135,67 @@ const BETTER =
   `A real model finds more: "npm run operator -- models fetch ${RECOMMENDED_MODEL}", then ` +
   `"npm run demo -- --model ${RECOMMENDED_MODEL}".`
 
+/** The partner whose key is printed, and the demo itself, once more without assistance where there is any. */
+async function ensureCallers(
+  operator: Operator,
+  state: DemoState,
+  { assist }: Pick<DemoFlags, 'assist'>,
+  { corpus, limits, served }: { readonly corpus: DemoCorpus; readonly limits: unknown; readonly served: VersionRow },
+) {
+  const { languages, jurisdictions } = served.facets
+  const assistance = assist !== undefined
+  const entitled = { knowledgeBase: corpus.slug, languages, jurisdictions, assistance }
+  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, {
+    ...entitled,
+    application: 'partner',
+    limits,
+  })
+  const own = { ...entitled, application: 'demo', limits: OWN_LIMITS }
+  const { valid: ownKey } = await ensureCaller(operator, state, own)
+  const plain = { ...own, application: 'demo-unassisted', assistance: false }
+  return {
+    apiKey,
+    keys,
+    ownKey,
+    unassistedKey: assistance ? (await ensureCaller(operator, state, plain)).valid : undefined,
+  }
+}
+
+/** Variables of the services for the chat model, and what is said of it. */
+function assistEnvironment(assist: Assist | undefined, steps: Steps): InstallationOptions['environment'] {
+  if (assist === undefined) {
+    steps.note('Everyday questions: "npm run demo -- --assist URL MODEL", with any OpenAI-compatible chat model.')
+    return {}
+  }
+  const { url, model, keyEnv } = assist
+  steps.note(`Assistance: ${model} at ${url} rewrites questions and reads passages; it sees both.`)
+  const key = keyEnv === undefined ? undefined : secretVariable(keyEnv)
+  return {
+    REWRITER_BASE_URL: url,
+    READER_BASE_URL: url,
+    ...(key && { REWRITER_API_KEY: key, READER_API_KEY: key }),
+  }
+}
+
 interface Built extends Omit<OpenEmbedding, 'environment'> {
   readonly state: DemoState
   readonly engine: Engine
+  readonly assist: Assist | undefined
 }
 
 /** Returns the served version: the one built from this source, else a new one. */
 async function ensureVersion(
   deps: PublishDeps,
   corpus: DemoCorpus,
-  { state, embedding, endpoint, named, engine }: Built,
+  { state, embedding, endpoint, named, engine, assist }: Built,
   steps: Steps,
 ): Promise<VersionRow> {
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
   await ensureTraced(operator, corpus.slug)
   // Another engine, embedding, endpoint, model or prefix makes another version; the key may change.
-  const built = { corpus: await corpusDigest(corpus), embedding, engine, named }
+  const assistant = assist?.model
+  const built = { corpus: await corpusDigest(corpus), embedding, engine, named, assistant, url: assist?.url }
   const digest = sha256(canonicalJson(built)).toString('hex')
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)
@@ -155,7 +203,7 @@ async function ensureVersion(
     const progress = createProgress(process.stderr)
     const { report } = await publish(
       deps,
-      { ...corpus, knowledgeBase: corpus.slug, embedding, endpoint, engine },
+      { ...corpus, knowledgeBase: corpus.slug, embedding, endpoint, engine, assistant },
       progress,
     )
     progress.end()

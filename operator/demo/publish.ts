@@ -1,3 +1,4 @@
+import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { Engine } from '#core/index/engine/description.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
@@ -34,6 +35,8 @@ export interface Publication {
   /** How the endpoint is used; absent: as it tells or as is known of its model. */
   readonly endpoint?: EndpointOptions | undefined
   readonly engine?: Engine | undefined
+  /** Chat model that rewrites questions and reads passages. */
+  readonly assistant?: string | undefined
 }
 
 /** A large corpus takes hours at an embedding endpoint on two cores. */
@@ -47,7 +50,7 @@ export async function publish(
   publication: Publication,
   progress: Progress,
 ): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
-  const { knowledgeBase, source, mappingFile, questionsFile, embedding, endpoint, engine } = publication
+  const { knowledgeBase, source, mappingFile, questionsFile, embedding, endpoint, engine, assistant } = publication
   const imported = await importCorpus(operator, {
     knowledgeBase,
     source,
@@ -58,7 +61,15 @@ export async function publish(
   return withQueues(redisUrl, async (open) => {
     const started = await startBuild(
       operator,
-      { import: imported.id, questions: questionsFile, embedding, endpoint, engine, store },
+      {
+        import: imported.id,
+        questions: questionsFile,
+        embedding,
+        endpoint,
+        engine,
+        store,
+        ...(assistant === undefined ? {} : assistedBy(assistant)),
+      },
       (id) => enqueueBuild(open('build'), id),
     )
     const built = await waitForBuild(operator.database, started.id, WAIT_SECONDS, progress)
@@ -81,4 +92,9 @@ export async function publish(
     await waitForActivation(operator.database, asked.id, WAIT_SECONDS, progress)
     return { versionId, report: imported.report }
   })
+}
+
+function assistedBy(model: string): Pick<Parameters<typeof startBuild>[1], 'rewriter' | 'reader'> {
+  const named = { model, on_failure: 'refuse' } as const
+  return { rewriter: named, reader: { ...named, kind: 'chat', scores: 'decide', passages: READ_PASSAGES_MAX } }
 }

@@ -12,6 +12,8 @@ interface ShowInput {
   readonly apiKey: string
   /** The demo's own key, so that its requests do not use up the caller's allowance. */
   readonly ownKey: string
+  /** Of an entitlement without assistance by a chat model; undefined: there is none to compare. */
+  readonly unassistedKey: string | undefined
   readonly corpus: DemoCorpus
   /** Beginnings of passages, asked where there is no question set. */
   readonly sampleTexts: readonly string[]
@@ -39,6 +41,8 @@ const BUILT_IN_FIRST = {
   answer: 'How many days does a retail client have to cancel a distance contract during the cooling-off period?',
   abstain: 'How much may an unsophisticated backer pledge to a crowdfunding campaign in one year?',
 }
+/** About the built-in rulebook, in words that it does not use. */
+const EVERYDAY = 'I changed my mind about something I bought over the phone. How long have I got?'
 const CANDIDATES_MAX = 5
 
 /**
@@ -51,8 +55,8 @@ export async function showExchanges(input: ShowInput, print: (text: string) => v
     knowledge_base: input.corpus.slug,
     ...(filters === undefined ? {} : { filters }),
   })
-  const ask = (query: string, filters?: RetrieveBody['filters']): Promise<Exchanged> =>
-    exchange(input.baseUrl, input.ownKey, body(query, filters))
+  const ask = (query: string, filters?: RetrieveBody['filters'], key = input.ownKey): Promise<Exchanged> =>
+    exchange(input.baseUrl, key, body(query, filters))
   const questions = candidates(input.corpus)
   const answerQuery = await firstDecided(
     'answer',
@@ -82,6 +86,11 @@ export async function showExchanges(input: ShowInput, print: (text: string) => v
   if (input.queries.length === 0) await show('1. An answer', answered)
   await show('2. An abstention', abstainQuery)
   await show('3. A refused filter', answered, { jurisdiction: [forbidden.jurisdiction] })
+  if (input.unassistedKey !== undefined) {
+    print(`4. An everyday question, without assistance: ${EVERYDAY}`)
+    print(describeExchange(await ask(EVERYDAY, undefined, input.unassistedKey)))
+    await show('5. The same, with the rewriter and the reader', EVERYDAY)
+  }
   return {
     answerQuery: answered,
     abstainQuery,

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { COMPILE_CACHE } from '#test/support/processes.ts'
 import { startEmbeddingEndpoint, vectorsByWords, type EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { COUNSEL, rewriterCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 import { folderOfTest } from '#test/support/folder.ts'
 
 let folder: string
@@ -52,4 +53,18 @@ test('words alone rank without flags; with --embeddings, jobs and gateway use th
   expect(
     endpoint.requests.slice(before).flatMap(({ input }) => input.filter((text) => text.startsWith('tell: '))),
   ).toEqual([])
+})
+
+test('with --assist, an everyday question is answered with the chat model that is not answered without', async () => {
+  copyFileSync('operator/demo/corpus/rulebook/hsfa-conduct-mainland.2024-07-01.md', join(folder, 'corpus/rulebook.md'))
+  const chat = await startReaderEndpoint()
+  onTestFinished(() => chat.stop())
+  const { code, text } = await demo('--assist', chat.baseUrl, COUNSEL, '--assist-key-env', 'THE_KEY')
+  expect(code, text).toBe(0)
+  expect(text).toMatch(/4\. An everyday question, without assistance: [^→]+→ 200 abstain: evidence_probability /)
+  expect(text).toMatch(/5\. The same[^]+ → 200 answer: \w+_with_reader 0\.99\d ≥ threshold 0\.500, \d passage/)
+  expect((await rewriterCalls(chat.baseUrl, 'over the phone'))[0]).toMatchObject({
+    model: COUNSEL,
+    authorization: 'Bearer sk-of-the-demo',
+  })
 })
