@@ -12,7 +12,7 @@ export const EVALUATION_BOUNDS = {
   /** Questions of any words, which no passage answers. */
   negatives: 200,
   /** Texts of each kind that are drawn against a fitted decision. */
-  drawnTextsOfKind: 40,
+  drawnTextsOfKind: 84,
   extractCharactersMin: 40,
   extractCharactersMax: 300,
   evaluationConcurrency: 4,

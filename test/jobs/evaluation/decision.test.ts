@@ -22,11 +22,11 @@ async function decided(
 }
 const isOfVersion = (text: string): boolean => /^(anchor|ballast|cargo)/.test(text)
 
-test('a fitted decision is kept that answers no more texts drawn at random than its target', async () => {
+test('a fitted decision is kept that answers at most one in a hundred of the texts drawn at random', async () => {
   const { decision, texts } = await decided((text) => (text === 'Jak ugotować zupę pomidorową?' ? 1 : 0))
   expect(decision).toMatchObject({ isFitted: true, calibration: { questions: 80 } })
   expect(decision.refused).toBeUndefined()
-  expect(texts.length).toBeGreaterThan(90)
+  expect(texts.length).toBeGreaterThan(190)
 })
 
 test('one that answers more gives way to the default, which scores the questions', async () => {
