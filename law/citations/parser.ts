@@ -1,4 +1,5 @@
 import { resolveCitations } from '#law/citations/antecedents/resolve.ts'
+import { readAttachment } from '#law/citations/extract/attachment.ts'
 import { passSource, readActFirst, readUnresolvedFirst } from '#law/citations/extract/act-first.ts'
 import { readPartFirst, readProvision } from '#law/citations/extract/provision.ts'
 import { readShortForm } from '#law/citations/extract/short-form.ts'
@@ -108,7 +109,8 @@ function readCitation(tokens: TokenStream, at: number, aliases: ActAliases): Rea
   // 1. A sign starts no citation, except `§` and a bracket.
   if (tokens.get(at)?.kind === 'sign' && !tokens.reads(at, '§', '§§', '(')) return undefined
   return (
-    // 2. A part before its provision: `point (f) of Article 6(1) GDPR`.
+    // 2. What is attached to a provision, and a part before its provision: `Anhang zu § 3`, `point (f) of Article 6(1)`.
+    readAttachment(tokens, at, aliases) ??
     readPartFirst(tokens, at, aliases) ??
     // 3. An act of a table or by its official number, perhaps with a provision: `GDPR Art. 6`, `15 U.S.C. 1601`.
     readActFirst(tokens, at, aliases) ??

@@ -4,6 +4,7 @@ import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
+import { readPlace } from '#law/citations/names/places.ts'
 import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readFirst } from '#law/citations/provisions/lists.ts'
@@ -33,6 +34,7 @@ export function readActAfter(
   let index = afterBook(tokens, at)
   let linked = index > at
   const clause = startsClause(tokens, at)
+  let named: number | undefined
   for (const last = index + LINKS_MAX; index <= last; index += 1) {
     const mention = readAct(tokens, index, aliases) ?? readUsTitleAfter(tokens, index)
     if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
@@ -40,14 +42,30 @@ export function readActAfter(
     if (linked && !clause && isNonStatutory(tokens, index, aliases) && !isManner(tokens, at, index))
       return 'non-statutory'
     if (isAnnexOfAct(tokens, index)) index += 1
+    // `des österreichischen StGB`, `des geltenden Außensteuergesetzes`: a name begins behind it.
+    const adjective = linked ? afterAdjective(tokens, index) : undefined
+    if (adjective !== undefined) {
+      named ??= tokens.isCapitalised(index) ? index : adjective
+      index = adjective - 1
+      continue
+    }
     if (!LINKS.has(tokens.text(index))) break
     linked ||= tokens.isWord(index) && !(tokens.reads(index - 1, ',') && tokens.reads(index, 'the'))
   }
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
   if (!clause && isNonStatutoryAfter(tokens, at, index)) return 'non-statutory'
-  const mention = readUnresolvedAfter(tokens, index, designator, linked, aliases)
+  const mention = readUnresolvedAfter(tokens, named ?? index, designator, linked, aliases)
   return mention === undefined || linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
+}
+
+/** The position after a place, or a German adjective, which may stand before the name of an act. */
+function afterAdjective(tokens: TokenStream, at: number): number | undefined {
+  const place = readPlace(tokens, at)
+  const owned = place !== undefined && tokens.reads(place.end, "'") && tokens.reads(place.end + 1, 's') ? 2 : 0
+  if (place !== undefined && tokens.isWord(place.end + owned)) return place.end + owned
+  const isGerman = tokens.reads(at - 1, 'des', 'der', 'dem') && /^\p{Ll}{3,}e[nrs]$/u.test(tokens.raw(at))
+  return isGerman && tokens.isCapitalised(at + 1) ? at + 1 : undefined
 }
 
 /** Whether a provision refers to its own text or to a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */
@@ -71,7 +89,8 @@ function afterBook(tokens: TokenStream, at: number): number {
 
 /** `Article 2(1) of the Annex to Recommendation 2003/361/EC`: an act that has only an annex. */
 function isAnnexOfAct(tokens: TokenStream, at: number): boolean {
-  return tokens.reads(at - 1, 'the') && tokens.reads(at, 'annex') && tokens.reads(at + 1, 'to', 'of')
+  if (!tokens.reads(at - 1, 'the') || !tokens.reads(at, 'annex') || !tokens.reads(at + 1, 'to', 'of')) return false
+  return tokens.slice(at + 2, at + 5).some(({ text }) => text === 'recommendation')
 }
 
 /** Whether this act starts the next citation (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */

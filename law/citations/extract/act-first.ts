@@ -21,7 +21,9 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
   const alone = actAlone(at, mention, 'certain')
   if (mention.path !== undefined) return alone
   if (mention.sections !== undefined) {
-    const designator = impliedDesignator('section', mention.sections, true)
+    const isCode = mention.act.startsWith('usc:')
+    const ranged = isSeveral(tokens, mention.sections - 1)
+    const designator = { ...impliedDesignator('section', mention.sections, true), dashed: isCode && !ranged, ranged }
     return citeInAct(tokens, { designator, elements: readList(tokens, designator) }, mention.act, at)
   }
   return (
@@ -29,6 +31,12 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
     readAfter(tokens, mention.end, (index) => readProvision(tokens, index, at, mention, aliases)) ??
     (mention.standalone ? alone : undefined)
   )
+}
+
+/** `§§`, `sections`: the word before a number says that several follow. */
+function isSeveral(tokens: TokenStream, at: number): boolean {
+  const isTwo = tokens.isSectionSign(at) && (tokens.text(at).length > 1 || tokens.isSectionSign(at - 1))
+  return isTwo || tokens.reads(tokens.reads(at, '.') ? at - 1 : at, 'sections', 'secs')
 }
 
 /**

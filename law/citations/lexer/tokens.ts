@@ -1,7 +1,7 @@
 import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
 import { fold } from '#core/index/analysis/words.ts'
 
-/** A run of letters, a run of digits, or one other visible character (`§§` is one). */
+/** A run of letters, a run of digits, or one other visible character (`§§` is one, and raised digits: `^3`). */
 export interface Token {
   readonly kind: 'word' | 'number' | 'sign'
   /** Folded: lower case, without diacritics; dashes and apostrophes unified. */
@@ -15,7 +15,9 @@ export interface Token {
   readonly glued: boolean
 }
 
-const TOKEN = /[\p{L}\p{M}\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[^\s]/gu
+const TOKEN = /[\p{L}\p{M}\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[⁰¹²³⁴-⁹]+|\^\p{Nd}+|[^\s]/gu
+/** Raised digits are digits of their own: `18³` is written `18^3`, and is not `183`. */
+const RAISED = /^[⁰¹²³⁴-⁹]/
 /** Soft hyphens, joiners and direction marks, which editors insert before numbers. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 const ASCII_ONLY = /^[\0-\x7f]*$/
@@ -38,7 +40,7 @@ export function tokenise(text: string): Token[] {
     const start = match.index
     const end = start + match[0].length
     const raw = ASCII_ONLY.test(match[0]) ? match[0] : match[0].normalize('NFKC').replace(INVISIBLE, '')
-    const folded = SIGNS.get(raw) ?? fold(raw)
+    const folded = SIGNS.get(raw) ?? (RAISED.test(match[0]) ? `^${raw}` : fold(raw))
     if (folded !== '')
       tokens.push({ kind: kindOf(folded), text: folded, raw, start, end, glued: start === previousEnd })
     if (folded !== '' || start === previousEnd) previousEnd = end

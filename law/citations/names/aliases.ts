@@ -1,7 +1,9 @@
 import { fold } from '#core/index/analysis/words.ts'
 import { familyOf, type ActMention } from '#law/citations/citation.ts'
+import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
+import { asItStands } from './going-on.ts'
 import { KNOWN_NAMES } from './known-acts.ts'
 
 /**
@@ -25,6 +27,12 @@ export interface ActAliases {
   readonly actOfPart: (part: string) => string | undefined
 }
 
+/** What a version says of the names of its acts. */
+export interface VersionWords {
+  /** Codes of its jurisdictions: a place of another one beside a name makes it the name of another act. */
+  readonly jurisdictions?: readonly string[]
+}
+
 /** A name of an act. */
 interface Name {
   readonly act: string
@@ -46,19 +54,29 @@ interface Node {
  * `entries` may be in any order. If an alias occurs twice, the lowest act id wins. Names of the corpus override
  * built-in names.
  */
-export function createActAliases(entries: Iterable<readonly [alias: string, act: string]>): ActAliases {
+export function createActAliases(
+  entries: Iterable<readonly [alias: string, act: string]>,
+  version: VersionWords = {},
+): ActAliases {
   const root: Node = { next: new Map(), name: undefined }
   const parts = new Map<string, string>()
+  const years = new Map<string, string[]>()
   const sorted = [...entries].toSorted(([a, actA], [b, actB]) => compare(actB, actA) || compare(b, a))
   const own = sorted.map(([alias, act]) => corpusName(alias, act))
   // Another form of a name never replaces a name that is written so.
   for (const name of [...BUILT_IN_FORMS, ...own.flatMap(formsOf), ...BUILT_IN, ...own]) insert(root, name)
-  for (const [, act] of sorted) {
+  for (const [alias, act] of sorted) {
+    const named = `${alias} ${act}`.match(/(?<!\d)(?:1[89]|20)\d\d(?!\d)/g)
+    if (named !== null) years.set(act, [...(years.get(act) ?? []), ...named])
     const part = /^cfr:\d+\/(\d{3,})$/.exec(act)?.[1]
     if (part !== undefined) parts.set(part, act)
   }
   return {
-    find: (tokens, at) => find(root, tokens, at),
+    find: (tokens, at) => {
+      const mention = find(root, tokens, at)
+      if (mention === undefined || isOtherYear(tokens, mention, years)) return undefined
+      return asItStands(tokens, at, withKind(tokens, mention), version.jurisdictions)
+    },
     actOfPart: (part) => parts.get(part) ?? (/^10\d\d$/.test(part) ? `cfr:12/${part}` : undefined),
   }
 }
@@ -147,9 +165,34 @@ function matchOf(name: Name, tokens: TokenStream, at: number, end: number): ActM
 
 /** `CRR2` and `CRR II` are other acts than `CRR`. */
 function isOtherVolume(tokens: TokenStream, end: number, { act, written }: Name): boolean {
+  // `Ley 88/2003` is another law than `Ley 88`.
+  if (tokens.isNumber(end - 1)) return tokens.isContinued(end, '/', '-', '–') && tokens.isGlued(end + 1)
   if (!tokens.isWord(end - 1) || !isWord(written)) return false
   if (tokens.isGlued(end)) return tokens.isNumber(end)
   return familyOf(act) === 'eu' && /^(?:II|III|IV|V|VI)$/.test(tokens.raw(end))
+}
+
+/** `MiCA Regulation`, `DORA-Verordnung`, `the AML rulebook`: the word for the act's kind belongs to its name. */
+function withKind(tokens: TokenStream, mention: ActMention): ActMention {
+  if (familyOf(mention.act) === 'eu') return { ...mention, end: afterKindOfAct(tokens, mention.end) }
+  const end = mention.code === true ? afterRulebookWord(tokens, mention.end) : undefined
+  return end === undefined ? mention : { ...mention, end, standalone: true }
+}
+
+/** A kind before a number begins another mention: `DORA Regulation (EU) 2022/2554`. */
+function afterKindOfAct(tokens: TokenStream, at: number): number {
+  const kind = tokens.skip(at, '-')
+  const isKind = tokens.reads(kind, 'regulation', 'directive', 'act', 'verordnung', 'richtlinie', 'vo', 'rl')
+  const next = tokens.get(kind + 1)
+  return isKind && next?.text !== '(' && (next?.kind !== 'number' || tokens.get(kind + 2)?.text !== '/') ? kind + 1 : at
+}
+
+const NOUNS_BEFORE_YEAR = ['act', 'order', 'regulations', 'rules', 'ordinance', 'bill', 'measure']
+
+/** `Companies Act 1985`, where the act of this name is of another year. */
+function isOtherYear(tokens: TokenStream, { act, end }: ActMention, years: ReadonlyMap<string, string[]>): boolean {
+  if (!tokens.isYear(end) || !tokens.reads(end - 1, ...NOUNS_BEFORE_YEAR)) return false
+  return years.get(act)?.includes(tokens.text(end)) === false
 }
 
 /** A name with its number in the other figures: `PSD2` is `PSD II`, `MiFID II` is `MiFID 2`. */

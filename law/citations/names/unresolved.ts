@@ -4,6 +4,7 @@ import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/toke
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
 import type { ActAliases } from './aliases.ts'
+import { asItStands } from './going-on.ts'
 import { isNonStatutoryInitials } from './non-statutory.ts'
 import { readDatedAct, readNameAlone, readWrittenName, withListedInBrackets } from './written-names.ts'
 
@@ -26,6 +27,17 @@ const COUNTED_NOUNS =
  * @param linked a word such as `of` or `des` stands between.
  */
 export function readUnresolvedAfter(
+  tokens: TokenStream,
+  at: number,
+  designator: Designator,
+  linked: boolean,
+  aliases: ActAliases,
+): ActMention | undefined {
+  const mention = readName(tokens, at, designator, linked, aliases)
+  return mention && asItStands(tokens, at, mention, undefined)
+}
+
+function readName(
   tokens: TokenStream,
   at: number,
   designator: Designator,

@@ -55,6 +55,8 @@ export function readNameAlone(tokens: TokenStream, at: number, aliases: ActAlias
 function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   // `Chapter 2 (Rules Applicable to All Bodies)`: a heading.
   if (!tokens.isWord(at) || (tokens.reads(at, 'rules') && tokens.isCapitalised(at + 1))) return undefined
+  // `Annex II to Regulation (EU) 2020/999`: a part of that act.
+  if (/^(?:annex|schedule|appendix|supplement)$/.test(readDesignator(tokens, at)?.kind ?? '')) return undefined
   let end: number | undefined
   let capitals = 0
   let inTail = false

@@ -14,7 +14,7 @@ describe('what a publisher writes', () => {
     ['12 CFR Part 1003', 'cfr:12/1003'],
     ['12 CFR 1005.20(c), unnumbered paragraph 2', 'cfr:12/1005#20/c'],
     ['12 CFR Part 1003, Supplement I, Comment 1003.2(g)-1', 'cfr:12/1003#comment/2/g/-1'],
-    ['12 CFR Part 1002, Appendix C-5, paragraph 53', 'cfr:12/1002#appendix-c/5/53'],
+    ['12 CFR Part 1002, Appendix C-5, paragraph 53', 'cfr:12/1002#appendix-c-5/53'],
     ['15 U.S.C. 1681a(d)', 'usc:15#1681a/d'],
     ['celex:32016R0679 art 6(1)(f)', 'celex:32016R0679#6/1/f'],
     ['Regulation (EU) 2016/679 Article 6(1)', 'celex:32016R0679#6/1'],

@@ -76,6 +76,11 @@ describe('on the table of written cases', () => {
       expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
   })
 
+  test('a name is read to its end: numbers that go on, places, longer names, and what is attached to a provision', () => {
+    for (const { family, query, expected } of readCases('names'))
+      expect(namesOf(query).toSorted(), `${family}: ${query}`).toEqual(expected.toSorted())
+  })
+
   test('case, kinds of space and compatibility characters do not matter', () => {
     const spaced = 'Article\u00a06(1)(f)\u202fGDPR'
     for (const query of [

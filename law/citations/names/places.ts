@@ -1,0 +1,124 @@
+import { fold } from '#core/index/analysis/words.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+
+/** Languages whose names of countries are read: those of the European Union, and some more. */
+const LANGUAGES = 'en fr de es it pt nl da sv nb fi pl cs sk sl hr hu ro bg el et lv lt ga mt ja ko'.split(' ')
+const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+/** Codes of unions, of unknown places, and of names that are used no more. */
+const NO_COUNTRIES = new Set(
+  'AC AN BU CP CS DD DG DY EU EZ FX HV NH NT QO RH SU TP UK UN VD XA XB XK YD YU ZR ZZ'.split(' '),
+)
+/** Letters that a name of a country loses before the ending of its adjective, and those that must stay. */
+const TRIMMED_MAX = 3
+const STEM_MIN = 4
+/** Endings of adjectives and their inflections: `belge`, `Spanish`, `schweizerischen`, `senegalais`, `argentino`. */
+const ENDINGS =
+  /^(?:i?an[aos]?|i?en(?:nes?|s)?|ea?n(?:ne)?|ain(?:es?|s)?|[aio]|es?|[aeio]s|n|ens?[eio]|ino|ina|es[aei]?|(?:oi|ai)s(?:es?)?|i?sh|er|er?n?isc?h(?:e[mnrs]?)?|isc?h(?:e[mnrs]?)?|(?:i|en|an)?sk(?:[aei]|t|ie?go|iej|eho|ej|ega)?|ol[aeio]?s?|i?que|aki?|ais|ese|ian[aio]|ich?e)?$/
+
+/** Adjectives and short forms that no ending gives. A final `*` allows any ending. */
+const ADJECTIVES = `
+AT: austriac* oostenrijks* | BE: belg* | BR: brasil* | CH: swiss helvet* suiz* svizzer* zwitsers* | CI: ivoirien*
+CZ: czech tchequ* tschechisch* | DE: german deutsch* allemand* aleman* tedesc* duits* tysk* niemieck* bundesrepublik brd
+DK: danish danois* danes* danisch* | ES: spanish espanol* spaans* | FR: french francais* franzosisch* frances* frans*
+FR: francuski* fransk* | GB: british britannique* britanico* britannic* english anglais* englisch* ingles* brits* uk
+GR: greek hellenic grec* griech* grieks* | HU: ungheres* hongrois* | IE: irish eire iers* | IN: indian indisch*
+LU: luxemb* | MC: monegasque* | MX: mexic* mexik* | NL: dutch neerland* holland* hollandais* olandes* nederlands*
+PL: polish polonais* polnisch* polac* polsk* | PT: portug* | RU: russ* | SE: swedish suedois* svensk* zweeds*
+TR: turkish turc turqu* turc* | US: american* americain* amerikanisch* estadounidens* statunitens* us usa
+EU: european europeen* europaisch* europe* europ* union eu ue
+`
+/** States, provinces and nations of a country, which have acts of their own. */
+const SUBDIVISIONS = `
+US: alabama* alaska* arizona* arkansas california* colorado connecticut delaware florida* hawaii* idaho illinois indiana
+iowa kansas kentucky louisian* maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska
+nevada ohio oklahoma oregon pennsylvania tennessee texas texan utah vermont virginia wisconsin wyoming
+CA: quebec* ontario* alberta manitoba saskatchewan nunavut yukon newfoundland
+GB: scotland scottish wales welsh
+AU: queensland tasmania* victorian | CH: vaud* genevois* valais* fribourg* zurich* tessin* ticin* bernois*
+DE: bayern bayerisch* hessen hessisch* sachsen sachsisch* thuring* brandenburg* saarland* niedersachs* nordrhein nrw
+DE: berlin* hamburg* bremen bremisch* mecklenburg* schleswig*
+ES: catal* navarr* aragon* galicia* galleg* andalu* valenci* vasc* foral madrid*
+IT: sicili* lombard* toscan* trent* bolzano venet* | BE: wallon* flamand* vlaams* flandr* flander* flemish bruxellois*
+IN: kerala gujarat punjab bihar | AT: tirol* karnten* steiermark* salzburg* | NL: aruba curacao
+`
+/** Names of several words, of which the first alone names no place: `New York`, `Hong Kong`. */
+const SEVERAL_WORDS_MAX = 4
+const OTHER_NAMES =
+  'new york | new jersey | new mexico | new hampshire | new south wales | north carolina | south carolina | north dakota | south dakota | west virginia | rhode island | western australia | south australia | nova scotia | new brunswick | british columbia | prince edward island | district of columbia | northern ireland | west bengal | hong kong | macau'
+
+interface Places {
+  /** Codes by the words of a name, or by a stem of one. */
+  readonly names: ReadonlyMap<string, ReadonlySet<string>>
+  readonly stems: ReadonlyMap<string, ReadonlySet<string>>
+  readonly beginnings: readonly (readonly [beginning: string, code: string])[]
+}
+
+let known: Places | undefined
+
+/** Names of countries in every language by ISO 3166 code, as Unicode's CLDR has them, and the tables above. */
+function places(): Places {
+  if (known !== undefined) return known
+  const [names, stems] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()]
+  const put = (map: Map<string, Set<string>>, name: string, code: string): void => {
+    map.set(name, (map.get(name) ?? new Set()).add(code))
+  }
+  const english = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+  const codes = LETTERS.flatMap((first) => LETTERS.map((second) => first + second)).filter(
+    (code) => !NO_COUNTRIES.has(code) && english.of(code) !== undefined,
+  )
+  for (const language of LANGUAGES) {
+    const shown = new Intl.DisplayNames(language, { type: 'region', fallback: 'none' })
+    for (const code of codes) {
+      const name = fold(shown.of(code) ?? '').replaceAll(/[^\p{L}]+/gu, ' ')
+      put(names, name.trim(), code)
+      for (let cut = 0; cut <= TRIMMED_MAX && !name.includes(' ') && name.length - cut >= STEM_MIN; cut += 1)
+        put(stems, name.slice(0, name.length - cut), code)
+    }
+  }
+  const beginnings: [string, string][] = []
+  const table = (lines: string, mark: string): void => {
+    let code = ''
+    for (const word of lines.split(/[\s|]+/)) {
+      if (word.endsWith(':')) code = word.slice(0, -1) + mark
+      else if (word.endsWith('*')) beginnings.push([word.slice(0, -1), code])
+      else if (word !== '') put(names, word, code)
+    }
+  }
+  table(ADJECTIVES, '')
+  table(SUBDIVISIONS, '-')
+  for (const name of OTHER_NAMES.split(' | ')) put(names, name, '-')
+  return (known = { names, stems, beginnings })
+}
+
+export interface Place {
+  /** ISO 3166 codes of the countries that it may be; a part of a country ends with `-`. */
+  readonly codes: ReadonlySet<string>
+  readonly end: number
+}
+
+/** Reads the name of a country, or an adjective of one: `Québec`, `Spanish`, `schweizerischen`, `Côte d'Ivoire`. */
+export function readPlace(tokens: TokenStream, at: number): Place | undefined {
+  if (!tokens.isWord(at)) return undefined
+  const { names, stems, beginnings } = places()
+  let words = ''
+  let longest: Place | undefined
+  for (let [index, count] = [at, 0]; count < SEVERAL_WORDS_MAX; index += 1) {
+    if (!tokens.isWord(index)) {
+      if (!tokens.reads(index, '-', "'", '.') || !tokens.isWord(index + 1)) break
+      continue
+    }
+    words += `${words === '' ? '' : ' '}${tokens.text(index)}`
+    count += 1
+    const codes = names.get(words)
+    if (codes !== undefined) longest = { codes, end: index + 1 }
+  }
+  if (longest !== undefined) return longest
+  const word = tokens.text(at)
+  const [, code] = beginnings.find(([beginning]) => word.startsWith(beginning)) ?? []
+  if (code !== undefined) return { codes: new Set([code]), end: at + 1 }
+  for (let length = word.length; length >= STEM_MIN; length -= 1) {
+    const codes = stems.get(word.slice(0, length))
+    if (codes !== undefined && ENDINGS.test(word.slice(length))) return { codes, end: at + 1 }
+  }
+  return undefined
+}
