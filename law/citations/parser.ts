@@ -1,8 +1,10 @@
 import { resolveCitations } from '#law/citations/antecedents/resolve.ts'
 import { readAttachment } from '#law/citations/extract/attachment.ts'
+import { readNumberFirst } from '#law/citations/extract/number-first.ts'
 import { passSource, readActFirst, readUnresolvedFirst } from '#law/citations/extract/act-first.ts'
 import { readPartFirst, readProvision } from '#law/citations/extract/provision.ts'
 import { readShortForm } from '#law/citations/extract/short-form.ts'
+import { readCjkArticle } from '#law/citations/extract/cjk.ts'
 import { rulebookPath, underRulebook } from '#law/citations/grammars/rulebook.ts'
 import { underUsAct } from '#law/citations/grammars/us.ts'
 import { lex, type TokenStream } from '#law/citations/lexer/tokens.ts'
@@ -118,9 +120,12 @@ function readCitation(tokens: TokenStream, at: number, aliases: ActAliases): Rea
     passSource(tokens, at, aliases) ??
     // 5. An unresolved act, perhaps with a provision: `Solvency II Article 28`.
     readUnresolvedFirst(tokens, at, aliases) ??
-    // 6. A provision, perhaps with the act after it: `Article 6 of the GDPR`, `§ 433`.
+    // 6. A provision whose word stands behind its number (`5. pants`, `36 §`), or around it (`第5条`).
+    readCjkArticle(tokens, at, aliases) ??
+    readNumberFirst(tokens, at, aliases) ??
+    // 7. A provision, perhaps with the act after it: `Article 6 of the GDPR`, `§ 433`.
     readProvision(tokens, at, at, undefined, aliases) ??
-    // 7. A short form, without a word for the kind of provision: `7.1.1(1)(c)`, `280 BGB`, `L. 3121-27 du code …`.
+    // 8. A short form, without a word for the kind of provision: `7.1.1(1)(c)`, `280 BGB`, `L. 3121-27 du code …`.
     readShortForm(tokens, at, aliases)
   )
 }

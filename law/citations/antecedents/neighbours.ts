@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<Family, RegExp>> = {
   uk: /^(?:article|section|regulation|schedule|chapter|part)$/,
   de: /^(?:article|sign|chapter|annex)$/,
   fr: /^(?:article|chapter|title)$/,
-  rulebook: /^(?:section|rule|schedule|chapter|part|appendix)$/,
+  rulebook: /^(?:article|section|sign|rule|schedule|annex|chapter|part|appendix)$/,
 }
 
 /** Gives a provision without an act this one, if acts of its kind have such provisions. */

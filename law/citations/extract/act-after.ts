@@ -1,4 +1,5 @@
 import type { ActMention } from '#law/citations/citation.ts'
+import { isLink, languagesIn } from '#law/citations/lexer/languages.ts'
 import { readUsTitleAfter } from '#law/citations/grammars/us.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
@@ -31,8 +32,11 @@ export function readActAfter(
   aliases: ActAliases,
 ): ActMention | 'non-statutory' | undefined {
   if (isRelative(tokens, at)) return 'non-statutory'
-  let index = afterBook(tokens, at)
-  let linked = index > at
+  const languages = languagesIn(tokens, aliases.languages)
+  // `članak 5. Zakona o pčelama`: the number of an ordinal has a full stop.
+  const isOrdinal = languages.size > 0 && tokens.reads(at, '.') && tokens.isNumber(at - 1) && tokens.isGlued(at)
+  let index = isOrdinal ? at + 1 : afterBook(tokens, at)
+  let linked = index > at && !isOrdinal
   const clause = startsClause(tokens, at)
   let named: number | undefined
   for (const last = index + LINKS_MAX; index <= last; index += 1) {
@@ -49,7 +53,7 @@ export function readActAfter(
       index = adjective - 1
       continue
     }
-    if (!LINKS.has(tokens.text(index))) break
+    if (!LINKS.has(tokens.text(index)) && !isLink(tokens.text(index), languages)) break
     linked ||= tokens.isWord(index) && !(tokens.reads(index - 1, ',') && tokens.reads(index, 'the'))
   }
   // `§ 12, the Commission`: another part of the sentence.

@@ -1,5 +1,6 @@
 import { fold } from '#core/index/analysis/words.ts'
 import { familyOf, type ActMention } from '#law/citations/citation.ts'
+import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
@@ -23,6 +24,8 @@ type Standalone = 'any' | 'cased' | 'never'
 export interface ActAliases {
   /** The longest name that starts at this token. */
   readonly find: (tokens: TokenStream, at: number) => ActMention | undefined
+  /** Codes of the languages of the version. */
+  readonly languages: ReadonlySet<string>
   /** The act whose sections are numbered under this part of the Code of Federal Regulations (`1026.43`: part 1026). */
   readonly actOfPart: (part: string) => string | undefined
 }
@@ -31,6 +34,8 @@ export interface ActAliases {
 export interface VersionWords {
   /** Codes of its jurisdictions: a place of another one beside a name makes it the name of another act. */
   readonly jurisdictions?: readonly string[]
+  /** BCP 47; inflected names are found in those that have cases. */
+  readonly languages?: readonly string[]
 }
 
 /** A name of an act. */
@@ -71,9 +76,16 @@ export function createActAliases(
     const part = /^cfr:\d+\/(\d{3,})$/.exec(act)?.[1]
     if (part !== undefined) parts.set(part, act)
   }
+  const languages = new Set((version.languages ?? []).map((tag) => tag.split('-', 1)[0] ?? '').map(oneNorwegian))
+  const inflected: Node = { next: new Map(), name: undefined }
+  const stem = (word: string): string => stemOf(word, languages)
+  if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
+    for (const name of own) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
+    languages,
     find: (tokens, at) => {
-      const mention = find(root, tokens, at)
+      const mention =
+        find(root, tokens, at) ?? (inflected.next.size > 0 ? find(inflected, tokens, at, stem) : undefined)
       if (mention === undefined || isOtherYear(tokens, mention, years)) return undefined
       return asItStands(tokens, at, withKind(tokens, mention), version.jurisdictions)
     },
@@ -133,13 +145,22 @@ function insert(root: Node, name: Name): void {
   node.name = { ...name, standalone, casedAlways }
 }
 
-function find(root: Node, tokens: TokenStream, at: number): ActMention | undefined {
+function oneNorwegian(code: string): string {
+  return code === 'no' || code === 'nn' ? 'nb' : code
+}
+
+function find(
+  root: Node,
+  tokens: TokenStream,
+  at: number,
+  formOf = (word: string): string => word,
+): ActMention | undefined {
   let node: Node = root
   let best: ActMention | undefined
   let loose = 0
   for (let index = at; index < tokens.length && index - at < ALIAS_TOKENS_MAX * 2; index += 1) {
     const text = tokens.text(index)
-    const next = node.next.get(text)
+    const next = node.next.get(formOf(text))
     if (next === undefined) {
       if (index === at || loose >= LOOSE_SIGNS_TOGETHER_MAX || !LOOSE_SIGNS.has(text)) break
       loose += 1
@@ -155,7 +176,8 @@ function find(root: Node, tokens: TokenStream, at: number): ActMention | undefin
 function matchOf(name: Name, tokens: TokenStream, at: number, end: number): ActMention | undefined {
   const { act, standalone, written } = name
   const cased = lettersOf(tokens.slice(at, end)) === name.letters
-  const code = familyOf(act) === 'rulebook' && isWord(written)
+  // `AML`, but not `Biavlerloven`.
+  const code = familyOf(act) === 'rulebook' && isWord(written) && !/\p{Ll}{5}/u.test(written)
   if ((name.casedAlways && !cased) || (!code && isOtherVolume(tokens, end, name))) return undefined
   // A full stop may belong to the name (`C. civ.`), unless it ends the text.
   const isPointed = written.endsWith('.') && tokens.reads(end, '.') && end + 1 < tokens.length

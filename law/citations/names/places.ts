@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
 import { fold } from '#core/index/analysis/words.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
@@ -15,36 +17,18 @@ const STEM_MIN = 4
 const ENDINGS =
   /^(?:i?an[aos]?|i?en(?:nes?|s)?|ea?n(?:ne)?|ain(?:es?|s)?|[aio]|es?|[aeio]s|n|ens?[eio]|ino|ina|es[aei]?|(?:oi|ai)s(?:es?)?|i?sh|er|er?n?isc?h(?:e[mnrs]?)?|isc?h(?:e[mnrs]?)?|(?:i|en|an)?sk(?:[aei]|t|ie?go|iej|eho|ej|ega)?|ol[aeio]?s?|i?que|aki?|ais|ese|ian[aio]|ich?e)?$/
 
-/** Adjectives and short forms that no ending gives. A final `*` allows any ending. */
-const ADJECTIVES = `
-AT: austriac* oostenrijks* | BE: belg* | BR: brasil* | CH: swiss helvet* suiz* svizzer* zwitsers* | CI: ivoirien*
-CZ: czech tchequ* tschechisch* | DE: german deutsch* allemand* aleman* tedesc* duits* tysk* niemieck* bundesrepublik brd
-DK: danish danois* danes* danisch* | ES: spanish espanol* spaans* | FR: french francais* franzosisch* frances* frans*
-FR: francuski* fransk* | GB: british britannique* britanico* britannic* english anglais* englisch* ingles* brits* uk
-GR: greek hellenic grec* griech* grieks* | HU: ungheres* hongrois* | IE: irish eire iers* | IN: indian indisch*
-LU: luxemb* | MC: monegasque* | MX: mexic* mexik* | NL: dutch neerland* holland* hollandais* olandes* nederlands*
-PL: polish polonais* polnisch* polac* polsk* | PT: portug* | RU: russ* | SE: swedish suedois* svensk* zweeds*
-TR: turkish turc turqu* turc* | US: american* americain* amerikanisch* estadounidens* statunitens* us usa
-EU: european europeen* europaisch* europe* europ* union eu ue
-`
-/** States, provinces and nations of a country, which have acts of their own. */
-const SUBDIVISIONS = `
-US: alabama* alaska* arizona* arkansas california* colorado connecticut delaware florida* hawaii* idaho illinois indiana
-iowa kansas kentucky louisian* maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska
-nevada ohio oklahoma oregon pennsylvania tennessee texas texan utah vermont virginia wisconsin wyoming
-CA: quebec* ontario* alberta manitoba saskatchewan nunavut yukon newfoundland
-GB: scotland scottish wales welsh
-AU: queensland tasmania* victorian | CH: vaud* genevois* valais* fribourg* zurich* tessin* ticin* bernois*
-DE: bayern bayerisch* hessen hessisch* sachsen sachsisch* thuring* brandenburg* saarland* niedersachs* nordrhein nrw
-DE: berlin* hamburg* bremen bremisch* mecklenburg* schleswig*
-ES: catal* navarr* aragon* galicia* galleg* andalu* valenci* vasc* foral madrid*
-IT: sicili* lombard* toscan* trent* bolzano venet* | BE: wallon* flamand* vlaams* flandr* flander* flemish bruxellois*
-IN: kerala gujarat punjab bihar | AT: tirol* karnten* steiermark* salzburg* | NL: aruba curacao
-`
-/** Names of several words, of which the first alone names no place: `New York`, `Hong Kong`. */
+/**
+ * Adjectives that no ending gives, by country; states and provinces, which have acts of their own; and names of several
+ * words, of which the first alone names no place. A final `*` allows any ending.
+ */
+const TABLES = z
+  .strictObject({
+    adjectives: z.record(z.string(), z.string()),
+    subdivisions: z.record(z.string(), z.string()),
+    several_words: z.array(z.string()),
+  })
+  .parse(JSON.parse(readFileSync(new URL('places.json', import.meta.url), 'utf8')))
 const SEVERAL_WORDS_MAX = 4
-const OTHER_NAMES =
-  'new york | new jersey | new mexico | new hampshire | new south wales | north carolina | south carolina | north dakota | south dakota | west virginia | rhode island | western australia | south australia | nova scotia | new brunswick | british columbia | prince edward island | district of columbia | northern ireland | west bengal | hong kong | macau'
 
 interface Places {
   /** Codes by the words of a name, or by a stem of one. */
@@ -76,17 +60,15 @@ function places(): Places {
     }
   }
   const beginnings: [string, string][] = []
-  const table = (lines: string, mark: string): void => {
-    let code = ''
-    for (const word of lines.split(/[\s|]+/)) {
-      if (word.endsWith(':')) code = word.slice(0, -1) + mark
-      else if (word.endsWith('*')) beginnings.push([word.slice(0, -1), code])
-      else if (word !== '') put(names, word, code)
-    }
+  const table = (lines: Readonly<Record<string, string>>, mark: string): void => {
+    for (const [code, words] of Object.entries(lines))
+      for (const word of words.split(' '))
+        if (word.endsWith('*')) beginnings.push([word.slice(0, -1), code + mark])
+        else put(names, word, code + mark)
   }
-  table(ADJECTIVES, '')
-  table(SUBDIVISIONS, '-')
-  for (const name of OTHER_NAMES.split(' | ')) put(names, name, '-')
+  table(TABLES.adjectives, '')
+  table(TABLES.subdivisions, '-')
+  for (const name of TABLES.several_words) put(names, name, '-')
   return (known = { names, stems, beginnings })
 }
 

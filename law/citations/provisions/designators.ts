@@ -1,3 +1,4 @@
+import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readBrackets, readDesignation, readRoman, wholeNumber, type Designation } from './numbers.ts'
 
@@ -49,6 +50,12 @@ for (const [kind, singular, plural, abbreviations] of DESIGNATORS) {
   for (const word of plural.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
   for (const word of abbreviations.split(' ')) words.set(word, { kind, plural: /.s$/.test(word), abbreviated: true })
 }
+for (const { article, annex } of LANGUAGES.values())
+  for (const [kind, of] of [
+    ['article', article],
+    ['annex', annex],
+  ] as const)
+    for (const word of of) if (!words.has(word)) words.set(word, { kind, plural: false, abbreviated: word.length < 4 })
 words.delete('')
 
 /** A designator that no word states: the number at `end` is of this kind. */
@@ -61,6 +68,8 @@ export function readDesignator(tokens: TokenStream, at: number): Designator | un
   if (tokens.isSectionSign(at)) return impliedDesignator('sign', tokens.skip(at + 1, '§'), tokens.text(at).length > 1)
   const word = tokens.isWord(at) ? words.get(tokens.text(at)) : undefined
   if (word === undefined || isInsideWord(tokens, at)) return undefined
+  // `čl.` is an article, `cl.` a clause.
+  if (tokens.raw(at).toLowerCase() === 'cl') return undefined
   const hasPoint = tokens.reads(at + 1, '.')
   if (hasPoint && !word.abbreviated) return undefined
   const afterPoint = hasPoint ? at + 2 : at + 1
@@ -83,6 +92,8 @@ export function isContainer(kind: DesignatorKind): boolean {
 function isInsideWord(tokens: TokenStream, at: number): boolean {
   if (!tokens.isGlued(at)) return false
   const before = tokens.get(at - 1)
+  // `l-artikolu`: the Maltese article.
+  if (before?.text === '-' && tokens.reads(at - 2, 'l') && !tokens.isGlued(at - 2)) return false
   if (before?.text === '.') return !tokens.isCapitalised(at)
   if (before?.text === "'" && tokens.reads(at, 's')) return true
   return before?.kind !== 'sign' || ['-', '@', '_', '/', '\\'].includes(before.text)

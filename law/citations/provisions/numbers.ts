@@ -199,7 +199,7 @@ export function wholeNumber(tokens: TokenStream, at: number, read: Designation |
 /** Letters follow that are no suffix, ordinal or unit. */
 function isUnreadNumber(tokens: TokenStream, at: number): boolean {
   const word = tokens.isGlued(at) && tokens.isWord(at) ? tokens.text(at) : ''
-  if (word === '') return tokens.isContinued(at, '-', '/') && tokens.isGlued(at + 1) && tokens.text(at) !== ''
+  if (word === '') return tokens.isContinued(at, '-', '/', ':') && tokens.isGlued(at + 1) && tokens.text(at) !== ''
   return word.length <= 5 && !COUNTING.has(word) && !/^\p{Lu}/u.test(tokens.raw(at))
 }
 
@@ -250,6 +250,10 @@ function descends(tokens: TokenStream, at: number): boolean {
 function readSuffix(tokens: TokenStream, at: number): { text: string; end: number } | undefined {
   const token = tokens.get(at)
   if (token?.glued === true && token.text.startsWith('^')) return { text: token.text, end: at + 1 }
+  // `artículo 14º`, `artigo 1.º`: an ordinal.
+  const ordinal = tokens.reads(at, '.') && tokens.isGlued(at) ? at + 1 : at
+  if (tokens.reads(ordinal, '°') && tokens.isGlued(ordinal) && !tokens.isContinued(ordinal + 1))
+    return { text: '', end: ordinal + 1 }
   if (token?.kind !== 'word') return { text: '', end: at }
   const isGermanUntil =
     token.text === 'bis' && !token.glued && (tokens.isNumber(at + 1) || tokens.isSectionSign(at + 1))

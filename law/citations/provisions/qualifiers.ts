@@ -1,3 +1,4 @@
+import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PARAGRAPH, type Part } from './numbers.ts'
 
@@ -14,6 +15,8 @@ const LEVELS = {
 const levelOfWord = new Map(
   Object.entries(LEVELS).flatMap(([level, words]) => words.split(' ').map((word) => [word, level] as const)),
 )
+const FOREIGN_PARTS = new Set([...LANGUAGES.values()].flatMap(({ paragraph }) => paragraph))
+for (const word of FOREIGN_PARTS) if (!levelOfWord.has(word)) levelOfWord.set(word, 'paragraph')
 
 /** Subdivisions that the publisher does not number. They are skipped and never part of the path. */
 const UNNUMBERED = new Set(
@@ -48,7 +51,9 @@ export function readQualifiers(
   const parts: Part[] = []
   let end = readRomanParagraph(tokens, at, parts)
   for (let round = 0; round < 8; round += 1) {
-    const from = tokens.skip(tokens.skip(end, ','), 'the')
+    // `članak 5. stavak 2.`: the number of an ordinal has a full stop.
+    const isOrdinal = tokens.reads(end, '.') && FOREIGN_PARTS.has(tokens.raw(end + 1))
+    const from = isOrdinal ? end + 1 : tokens.skip(tokens.skip(end, ','), 'the')
     const qualified =
       readQualifier(tokens, from) ?? readUnnumbered(tokens, from, divisions) ?? readSign(tokens, from, signs)
     if (qualified === undefined || (from > end && isApart(tokens, parts, qualified))) break
@@ -69,8 +74,10 @@ function isApart(tokens: TokenStream, parts: readonly Part[], { parts: [next], e
 
 /** Reads one keyword with its number: `Abs. 1`, `point (f)`, `Buchst. aa`. */
 export function readQualifier(tokens: TokenStream, at: number): Qualified | undefined {
-  const level = levelOfWord.get(tokens.text(at))
-  const value = tokens.skip(at + 1, '.')
+  // `artigo 5.º, n.º 2`.
+  const isNumero = tokens.reads(at, 'n') && tokens.reads(at + 1, '.') && tokens.reads(at + 2, '°')
+  const level = isNumero ? 'paragraph' : levelOfWord.get(tokens.text(at))
+  const value = isNumero ? at + 3 : tokens.skip(at + 1, '.')
   if (level === undefined || (UNNUMBERED.has(tokens.text(at)) && tokens.isNumber(value))) return undefined
   return readSibling(tokens, value, level)
 }

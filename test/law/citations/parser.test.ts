@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalReference, createActAliases, referencesIn } from '#law/citations/parser.ts'
 import { cpuMs } from '#test/support/processes.ts'
-import { CORPUS_ALIASES, readCases, type Case } from './cases.ts'
+import { CORPUS_ALIASES, readCases, readLanguageCases, type Case } from './cases.ts'
 
 const CASES = [...readCases('first'), ...readCases('second'), ...readCases('third'), ...readCases('fourth')]
 const FAMILIES = ['us', 'eu', 'uk', 'de', 'fr', 'rulebook']
@@ -14,8 +14,8 @@ interface Score {
   readonly misses: readonly string[]
 }
 
-function namesOf(query: string): string[] {
-  return referencesIn(query, CORPUS_ALIASES).certain.map(({ reference }) => canonicalReference(reference))
+function namesOf(query: string, aliases = CORPUS_ALIASES): string[] {
+  return referencesIn(query, aliases).certain.map(({ reference }) => canonicalReference(reference))
 }
 
 /** Over references, not over cases: each named one is right or wrong, each expected one found or not. */
@@ -79,6 +79,13 @@ describe('on the table of written cases', () => {
   test('a name is read to its end: numbers that go on, places, longer names, and what is attached to a provision', () => {
     for (const { family, query, expected } of readCases('names'))
       expect(namesOf(query).toSorted(), `${family}: ${query}`).toEqual(expected.toSorted())
+  })
+
+  test('names of a version in a language without a grammar are read, and those of acts that it lacks are names', () => {
+    const cases = readLanguageCases()
+    expect(new Set(cases.map(({ family }) => family)).size).toBeGreaterThanOrEqual(23)
+    for (const { family, query, expected, aliases } of cases)
+      expect(namesOf(query, aliases).toSorted(), `${family}: ${query}`).toEqual(expected.toSorted())
   })
 
   test('case, kinds of space and compatibility characters do not matter', () => {
