@@ -89,9 +89,13 @@ function ofCanonical(act: string, parts: string | undefined, aliases: ActAliases
 
 function mostExact(label: string, aliases: ActAliases): Reference | undefined {
   const tokens = lex(label)
-  const { certain } = resolveCitations(findCitations(tokens, aliases, LABEL_CITATIONS_MAX), tokens, aliases)
+  const { certain, all } = resolveCitations(findCitations(tokens, aliases, LABEL_CITATIONS_MAX), tokens, aliases)
+  // A label that holds nothing else is surely a name: `SEC. 2`, `recital 26`, `Anlage 2`.
+  const whole = all.filter(
+    ({ from, to, path }) => from === 0 && path.length > 0 && tokens.skip(to, '.') >= tokens.length,
+  )
   const exactness = ({ act, path }: Reference): number => (act === undefined ? 0 : 1000) + path.length
-  const references = certain.map(referenceOf)
+  const references = (certain.length > 0 ? certain : whole).map(referenceOf)
   return references.toSorted((a, b) => exactness(b) - exactness(a))[0]
 }
 

@@ -37,20 +37,15 @@ export function readAttachment(tokens: TokenStream, at: number, aliases: ActAlia
   const [host] = reading?.citations ?? []
   if (reading !== undefined && host !== undefined && host.path.length > 0)
     return { ...reading, citations: [{ ...attached(host, attachment, at), to: reading.end }] }
-  if (number.length > 0 || designator.kind !== 'annex') return undefined
+  const isOnly = designator.kind === 'annex' || (designator.kind === 'schedule' && inner.length > 0)
+  if (number.length > 0 || !isOnly) return undefined
   const after = readActAfter(tokens, end, designator, aliases)
-  if (after === undefined || after === 'non-statutory') return undefined
-  const path = ['annex', ...inner]
-  const annex: Citation = {
-    from: at,
-    to: after.end,
-    kind: 'annex',
-    path,
-    act: after.act,
-    confidence: 'certain',
-    pointed: false,
-  }
-  return { citations: [annex], end: after.end }
+  if (after === 'non-statutory' || (after === undefined && end < tokens.length)) return undefined
+  const path = [designator.kind, ...inner]
+  const to = after?.end ?? end
+  const confidence = after === undefined ? 'needs act' : 'certain'
+  const only: Citation = { from: at, to, kind: designator.kind, path, act: after?.act, confidence, pointed: false }
+  return { citations: [only], end: to }
 }
 
 /** The provision under which something hangs. */

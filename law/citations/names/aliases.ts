@@ -1,5 +1,6 @@
 import { fold } from '#core/index/analysis/words.ts'
 import { familyOf, type ActMention } from '#law/citations/citation.ts'
+import { SOCIAL_VOLUMES } from '#law/citations/grammars/de.ts'
 import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
@@ -128,10 +129,23 @@ function formsOf({ act, written, standalone, casedAlways }: Name): Name[] {
   if (casedAlways) return []
   const figures = otherFigures(written)
   const forms = figures === undefined ? [] : [figures]
+  const law = /^Public Law\s?(\d.*)$/.exec(written)?.[1]
+  if (law !== undefined) forms.push(...PUBLIC_LAWS.map((words) => `${words} ${law}`))
+  const volume = /^SGB (\d{1,2})$/.exec(figures === undefined ? '' : written)?.[1]
+  const ordinal = volume === undefined ? undefined : SOCIAL_VOLUMES[Number(volume) - 1]
+  if (ordinal !== undefined)
+    for (const [ending, noun] of SOCIAL_BOOKS) forms.push(`${ordinal}${ending} ${noun} Sozialgesetzbuch`)
   if (/^Gesetz\s/.test(written)) forms.push(written.replace('Gesetz', 'Gesetzes'))
   if (/^\S*\p{Ll}(?:gesetz|gesetzbuch|-Gesetz|vertrag)$/u.test(written)) forms.push(`${written}es`, `${written}s`)
   return forms.map((form) => nameOf(form, act, standalone, false))
 }
+
+const PUBLIC_LAWS = ['Public Law No.', 'Pub. L.', 'Pub. L. No.', 'P.L.']
+const SOCIAL_BOOKS = [
+  ['es', 'Buch'],
+  ['en', 'Buch'],
+  ['en', 'Buches'],
+] as const
 
 function insert(root: Node, name: Name): void {
   if (name.words.length === 0) return

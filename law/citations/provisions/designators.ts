@@ -163,12 +163,19 @@ function readLettered(tokens: TokenStream, at: number, { kind, capitalised }: De
   // `SECTION II` is the heading of a part of guidance.
   const isAllCapitals = /^\p{Lu}{2,}$/u.test(tokens.raw(at - 1))
   const raw = tokens.raw(at)
+  // `section I of the By-law`: a numeral that is a word as well.
+  if (kind === 'section' && /^[IVXL]+$/.test(raw) && (at + 1 === tokens.length || isOfName(tokens, at + 1)))
+    return readNumeral(tokens, at, false)
   if (/^[IVXL]{2,}$/.test(raw)) return capitalised && !isAllCapitals ? readNumeral(tokens, at, false) : undefined
   if (kind === 'section' || !/^[A-Z]$/.test(raw) || !tokens.isGlued(at + 1)) return undefined
   const designation = readDesignation(tokens, at + 1)
   const [first, ...rest] = designation?.parts ?? []
   if (first === undefined || designation === undefined) return undefined
   return { ...designation, parts: [{ ...first, text: tokens.text(at) + first.text }, ...rest] }
+}
+
+function isOfName(tokens: TokenStream, at: number): boolean {
+  return tokens.reads(at, 'of') && tokens.isCapitalised(tokens.skip(at + 1, 'the'))
 }
 
 /**

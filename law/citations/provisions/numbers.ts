@@ -220,8 +220,9 @@ function afterJoined(tokens: TokenStream, at: number): number {
     return close !== undefined && isShort && inside.some(({ kind }) => kind === 'number') ? close + 1 : at
   }
   if (!JOINING.has(token.text)) return at
-  // A dash between numbers, or behind a bracket, joins the ends of a range.
-  if (next.kind === 'number') return token.text === '–' || tokens.reads(at - 1, ')') ? at : at + 2
+  // Between numbers, or behind a bracket, a hyphen joins the ends of a range, and so does a dash.
+  const isRange = token.text === '–' || (token.text === '-' && (tokens.isNumber(at - 1) || tokens.reads(at - 1, ')')))
+  if (next.kind === 'number') return isRange ? at : at + 2
   // A full stop, a colon or a dash may end what stands before a word.
   if (next.kind !== 'word' || ['.', ':'].includes(token.text)) return at
   return next.text.length <= (token.text === '–' ? 1 : 5) ? at + 2 : at

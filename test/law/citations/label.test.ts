@@ -42,6 +42,15 @@ describe('what a publisher writes', () => {
     ['Fees Rules (FEES) 2.8.4', 'rulebook:fees#2/8/4'],
     ['GEN Rule 5.7', 'rulebook:gen#5/7'],
     ['COB-F 2.1', 'rulebook:cob-f#2/1'],
+    ['recital 26', '*#recital-26'],
+    ['SEC. 2', '*#2'],
+    ['Annex XI, Article 3', '*#annex-11/3'],
+    ['Schedule 1, paragraph 10', '*#schedule-1/10'],
+    ['paragraph 4 of the Schedule', '*#schedule/4'],
+    ['Annex', '*#annex'],
+    ['Art. 6-bis', '*#6bis'],
+    ['42 U.S.C. 254l–1 note', 'usc:42#254l-1-note'],
+    ['Art. 229 § 5 EGBGB', 'de:egbgb#229/5'],
   ])('%s is %s', (label, expected) => {
     expect(written(label)).toBe(expected)
   })

@@ -154,6 +154,8 @@ describe('an unresolved act: one whose name no table holds', () => {
       ['AGB', 'bank:terms'],
       ['Arbeitszeitgesetz', 'de:arbzg'],
       ['EMRK', 'coe:echr'],
+      ['SGB 4', 'de:sgb4'],
+      ['Public Law 115–999', 'rulebook:public-law115-999'],
     ])
     const read = (query: string): string[] =>
       referencesIn(query, aliases).certain.map(({ reference }) => canonicalReference(reference))
@@ -162,6 +164,10 @@ describe('an unresolved act: one whose name no table holds', () => {
     expect(read('§ 4 der AGB')).toEqual(['bank:terms#4'])
     expect(read('§ 3 des Arbeitszeitgesetzes')).toEqual(['de:arbzg#3'])
     expect(read('Art. 8 EMRK')).toEqual(['coe:echr#8'])
+    for (const name of ['SGB IV', 'Viertes Buch Sozialgesetzbuch', 'des Vierten Buches Sozialgesetzbuch'])
+      expect(read(`§ 7 ${name}`), name).toEqual(['de:sgb4#7'])
+    for (const query of ['section 2 of Public Law 115-999', 'Pub. L. 115–999, § 2', 'Pub. L. No. 115-999 § 2'])
+      expect(read(query), query).toEqual(['rulebook:public-law115-999#2'])
   })
 })
 

@@ -52,6 +52,25 @@ describe('the references of a passage', () => {
     expect(passages[0]?.references).toEqual(['celex:32016R0679'])
   })
 
+  test('that no question can name are losses, by name', async () => {
+    const cited = (id: string, reference: string): string =>
+      line(id, TEXT, { celex: '32016R0679', short: 'DR', cited: reference })
+    const { passages, report } = await imported(
+      [cited('a', '12 CFR 1003.2(g)'), cited('b', 'Article 6'), cited('c', 'preamble'), cited('d', 'recital 26')],
+      GDPR,
+    )
+    expect(passages.map(({ references }) => references)).toEqual([
+      ['celex:32016R0679'],
+      ['celex:32016R0679#6'],
+      ['celex:32016R0679'],
+      ['celex:32016R0679#recital-26'],
+    ])
+    expect(report.losses.map(({ id, reason }) => [id, reason])).toEqual([
+      ['a', 'no question can name it: "12 CFR 1003.2(g)" names no provision of its act'],
+      ['c', 'no question can name it: "preamble" names no provision of its act'],
+    ])
+  })
+
   test('are those of all parts of a text that is cut', async () => {
     const long = Array.from(
       { length: 9 },
