@@ -77,7 +77,8 @@ export function parseReference(label: string, aliases: ActAliases): Reference | 
   const mention = readAct(tokens, 0, aliases)
   if (mention === undefined || familyOf(mention.act) !== 'rulebook') return mostExact(trimmed, aliases)
   const after = tokens.get(mention.end - 1)?.end ?? 0
-  return { act: mention.act, path: underRulebook(rulebookPath(trimmed.slice(after))) }
+  const rules = rulebookPath(trimmed.slice(after))
+  return rules === undefined ? mostExact(trimmed, aliases) : { act: mention.act, path: underRulebook(rules) }
 }
 
 function ofCanonical(act: string, parts: string | undefined, aliases: ActAliases): Reference | undefined {

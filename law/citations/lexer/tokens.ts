@@ -1,4 +1,5 @@
 import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
+import { withLatinLookAlikes } from '#core/identity/look-alikes.ts'
 import { fold } from '#core/index/analysis/words.ts'
 import { cjkPieces, hanNumber } from './cjk-pieces.ts'
 
@@ -44,7 +45,7 @@ export function tokenise(text: string): Token[] {
   for (const match of text.matchAll(TOKEN)) {
     const start = match.index
     const end = start + match[0].length
-    const raw = ASCII_ONLY.test(match[0]) ? match[0] : match[0].normalize('NFKC').replace(INVISIBLE, '')
+    const raw = ASCII_ONLY.test(match[0]) ? match[0] : plain(match[0])
     const folded = SIGNS.get(match[0]) ?? SIGNS.get(raw) ?? (RAISED.test(match[0]) ? `^${raw}` : fold(raw))
     const glued = start === previousEnd
     if (CJK.test(folded) && folded.length === match[0].length) {
@@ -59,6 +60,10 @@ export function tokenise(text: string): Token[] {
     if (folded !== '' || glued) previousEnd = end
   }
   return tokens
+}
+
+function plain(written: string): string {
+  return withLatinLookAlikes(written.normalize('NFKC').replace(INVISIBLE, ''))
 }
 
 function kindOf(folded: string): Token['kind'] {

@@ -42,6 +42,8 @@ describe('what a publisher writes', () => {
     ['Fees Rules (FEES) 2.8.4', 'rulebook:fees#2/8/4'],
     ['GEN Rule 5.7', 'rulebook:gen#5/7'],
     ['COB-F 2.1', 'rulebook:cob-f#2/1'],
+    ['AML 18³', 'rulebook:aml#18^3'],
+    ['AML 6-bis', 'rulebook:aml#6bis'],
     ['recital 26', '*#recital-26'],
     ['SEC. 2', '*#2'],
     ['Annex XI, Article 3', '*#annex-11/3'],

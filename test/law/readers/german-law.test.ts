@@ -51,12 +51,12 @@ test('repealed sections under one heading are cited together, and by the first o
 test('an act is cited by its official abbreviation, and has the others and its titles as names', async () => {
   const norm = (metadata: string, text: string): string =>
     `<norm doknr="B"><metadaten><jurabk>BBauG</jurabk>${metadata}</metadaten><textdaten><text><Content><P>${text}</P></Content></text></textdaten></norm>`
-  const act = norm(
+  const head = norm(
     '<amtabk>BauGB</amtabk><ausfertigung-datum>1960-06-23</ausfertigung-datum><langue>Baugesetzbuch</langue>',
     '',
   )
   const parts = ['§ 34', 'Anlage 1', 'Anlage'].map((enbez) => norm(`<enbez>${enbez}</enbez>`, 'Text.'))
-  const xml = `<?xml version="1.0"?><dokumente>${act}${parts.join('')}</dokumente>`
+  const xml = `<?xml version="1.0"?><dokumente>${head}${parts.join('')}</dokumente>`
   const read = await readDocument('a-file.xml', Buffer.from(xml))
   const cited = read.provisions.filter(({ label }) => label !== '').map((each) => read.cite(each))
   expect(cited.map(({ label, reference }) => [label, reference])).toEqual([

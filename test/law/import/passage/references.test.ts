@@ -142,6 +142,52 @@ describe('the act of a record', () => {
   })
 })
 
+describe('what looks like something else', () => {
+  test.each([
+    [
+      'a word of two scripts in a label',
+      { citation_label: 'Аrticle 6' },
+      TEXT,
+      'citation_label has a word with letters of two scripts',
+    ],
+    [
+      'an override of direction in a label',
+      { citation_label: 'Rule \u202e21' },
+      TEXT,
+      'citation_label has a character that does not show (U+202e)',
+    ],
+    [
+      'a joiner within a word of a title',
+      { title: 'Be\u200des' },
+      TEXT,
+      'title has a character that does not show (U+200d)',
+    ],
+    [
+      'an override of direction in a text',
+      {},
+      `${TEXT} \u202een\u202c`,
+      'text has a character that does not show (U+202e)',
+    ],
+    [
+      'a space without width within a word',
+      {},
+      'A keeper for\u200bbids it.',
+      'text has a character that does not show (U+200b)',
+    ],
+  ])('is refused: %s', async (_what, fields, text, reason) => {
+    const { passages, report } = await imported([line('a', text)], fields)
+    expect([passages.length, report.reasons]).toEqual([0, { [reason]: 1 }])
+  })
+
+  test.each([
+    ['a language that needs such characters', { language: 'fa' }, 'می\u200cخواهم'],
+    ['a soft hyphen, and a mark before a number', {}, 'A kee\u00adper, Rule \u200e6.'],
+    ['a Greek letter beside Latin words', { citation_label: 'Rule β-6' }, TEXT],
+  ])('is allowed: %s', async (_what, fields, text) => {
+    expect((await imported([line('a', text)], fields)).passages).toHaveLength(1)
+  })
+})
+
 describe('the key of a provision', () => {
   const at = (id: string, effective: string, more: object = {}): string => line(id, TEXT, { effective, ...more })
 
