@@ -47,8 +47,8 @@ export function readActAfter(
       return 'non-statutory'
     if (isAnnexOfAct(tokens, index)) index += 1
     // `des österreichischen StGB`, `des geltenden Außensteuergesetzes`: a name begins behind it.
-    const adjective = linked ? afterAdjective(tokens, index) : undefined
-    if (adjective !== undefined) {
+    const adjective = afterAdjective(tokens, index)
+    if (adjective !== undefined && (linked || readAct(tokens, adjective, aliases) !== undefined)) {
       named ??= tokens.isCapitalised(index) ? index : adjective
       index = adjective - 1
       continue
@@ -67,7 +67,8 @@ export function readActAfter(
 function afterAdjective(tokens: TokenStream, at: number): number | undefined {
   const place = readPlace(tokens, at)
   const owned = place !== undefined && tokens.reads(place.end, "'") && tokens.reads(place.end + 1, 's') ? 2 : 0
-  if (place !== undefined && tokens.isWord(place.end + owned)) return place.end + owned
+  const after = place === undefined ? at : tokens.skip(place.end + owned, '.')
+  if (place !== undefined && tokens.isWord(after)) return after
   const isGerman = tokens.reads(at - 1, 'des', 'der', 'dem') && /^\p{Ll}{3,}e[nrs]$/u.test(tokens.raw(at))
   return isGerman && tokens.isCapitalised(at + 1) ? at + 1 : undefined
 }

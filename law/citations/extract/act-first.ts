@@ -23,8 +23,9 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
   if (mention.path !== undefined) return alone
   if (mention.sections !== undefined) {
     const isCode = mention.act.startsWith('usc:')
-    const ranged = isSeveral(tokens, mention.sections - 1)
-    const designator = { ...impliedDesignator('section', mention.sections, true), dashed: isCode && !ranged, ranged }
+    const isRange = isSeveral(tokens, mention.sections - 1)
+    const implied = impliedDesignator('section', mention.sections, true)
+    const designator = { ...implied, dashed: !isRange, ranged: isCode && isRange }
     return citeInAct(tokens, { designator, elements: readList(tokens, designator) }, mention.act, at)
   }
   return (

@@ -11,7 +11,7 @@ import { cite } from './citations.ts'
 
 const ATTACHED = /^(?:annex|appendix|supplement|schedule)$/
 /** What else hangs under a provision, and is not its text: `Table 1 to § 63.1`. */
-const TABLES = new Set(['table', 'figure', 'exhibit', 'tabelle', 'tableau'])
+const TABLES = new Set(['table', 'figure', 'exhibit', 'note', 'attachment', 'tabelle', 'tableau'])
 const LINKS_MAX = 3
 
 /** An annex or the like, with the part of it that stands before, and its number if it has one. */
@@ -61,7 +61,7 @@ function attachmentAt(tokens: TokenStream, at: number): Attachment | undefined {
   const part = readQualifier(tokens, at)
   const start = part === undefined ? at : (afterOf(tokens, part.end) ?? at)
   const inner = (part?.parts ?? []).map(({ text }) => text)
-  if (TABLES.has(tokens.text(start)) && tokens.isNumber(start + 1)) {
+  if (TABLES.has(tokens.text(start)) && (tokens.isNumber(start + 1) || /^[A-Z]$/.test(tokens.raw(start + 1)))) {
     const designator: Designator = {
       kind: 'appendix',
       plural: false,

@@ -64,7 +64,10 @@ function afterForeignPlace(tokens: TokenStream, at: number, own: readonly string
 
 /** `the Spanish Civil Code`, `Ireland's Data Protection Act`: where a foreign place before the name begins. */
 function beforeForeign(tokens: TokenStream, at: number, own: readonly string[]): number {
-  const end = tokens.reads(at - 1, 's') && tokens.reads(at - 2, "'") ? at - 2 : at
+  const isOwned = tokens.reads(at - 1, 's') && tokens.reads(at - 2, "'")
+  // `österr. StGB`: an abbreviation.
+  const isShort = tokens.reads(at - 1, '.') && /^\p{Ll}/u.test(tokens.raw(at - 2))
+  const end = isOwned ? at - 2 : isShort ? at - 1 : at
   for (let from = end - 1; from >= Math.max(0, end - 3); from -= 1)
     if (afterForeignPlace(tokens, from, own) === end) return from
   return at
@@ -74,7 +77,7 @@ function afterGoingOn(tokens: TokenStream, mention: ActMention, own: readonly st
   const { end } = mention
   const place = afterPlace(tokens, end, own)
   const named = mention.code === true ? undefined : (afterUnknownPlace(tokens, end) ?? longerName(tokens, end))
-  return place ?? named ?? afterCompound(tokens, end)
+  return place ?? named ?? afterBracket(tokens, end) ?? afterCompound(tokens, end)
 }
 
 /** `(Ireland)`, `, Ireland`, `du Québec`, `suisse`. */
@@ -97,12 +100,18 @@ function afterUnknownPlace(tokens: TokenStream, end: number): number | undefined
   return isLegalNoun(tokens.text(end - 1)) || isLegalNoun(tokens.text(end - 2)) ? last : undefined
 }
 
+/** `Human Rights Act 1998 (Cth)`: brackets after a year hold a place. */
+function afterBracket(tokens: TokenStream, end: number): number | undefined {
+  const isWord = tokens.reads(end, '(') && tokens.reads(end + 2, ')') && /^\p{Lu}\p{Ll}+$/u.test(tokens.raw(end + 1))
+  return isWord && tokens.isYear(end - 1) ? end + 3 : undefined
+}
+
 /** `BGB-InfoV`, `BGB a.F.`: another act, and a former text of the act. */
 function afterCompound(tokens: TokenStream, end: number): number | undefined {
   if (tokens.reads(end, 'a') && tokens.reads(end + 1, '.') && tokens.reads(end + 2, 'f'))
     return tokens.skip(end + 3, '.')
   const isJoined = tokens.reads(end, '-', '–') && tokens.isGlued(end) && tokens.isGlued(end + 1)
-  return isJoined && /\p{L}\p{Lu}|^\p{Lu}{2,}$/u.test(tokens.raw(end + 1)) ? end + 2 : undefined
+  return isJoined && /\p{L}\p{Lu}|^\p{Lu}+$/u.test(tokens.raw(end + 1)) ? end + 2 : undefined
 }
 
 /** `Data Act 2003 (Fees) Order 2004`: the position after a longer name that ends with another noun of legislation. */

@@ -64,8 +64,11 @@ function qualified(tokens: TokenStream, designator: Designator, from: number, de
   const more = readQualifiers(tokens, end, DIVISIONS[designator.kind], hasSigns(tokens, designator))
   const [first, ...rest] = [...parts, ...more.parts]
   // `42 U.S.C. § 1983 note`: a note that hangs under a provision is another one.
-  if (first !== undefined && isNote(tokens, more.end))
-    return { parts: [{ ...first, text: `${first.text}-note` }, ...rest], from, to: tokens.skip(more.end + 1, '.') }
+  const note = tokens.skip(more.end, ',', '(')
+  if (first !== undefined && isNote(tokens, note)) {
+    const to = tokens.skip(note + 1, tokens.reads(more.end, '(') ? ')' : '.')
+    return { parts: [{ ...first, text: `${first.text}-note` }, ...rest], from, to }
+  }
   return { parts: [...parts, ...more.parts], from, to: more.end, hyphen: hyphen && more.parts.length === 0 }
 }
 

@@ -54,7 +54,7 @@ export function readDesignation(tokens: TokenStream, at: number, dashed = false)
   let { end } = first
   let hyphen = first.hyphen && series.prefix === ''
   while (parts.length < PARTS_MAX && tokens.reads(end, '.') && tokens.isGlued(end) && tokens.isGlued(end + 1)) {
-    const next = beforeRange(tokens, readPiece(tokens, end + 1)) ?? readLetter(tokens, end + 1)
+    const next = beforeRange(tokens, readPiece(tokens, end + 1, dashed)) ?? readLetter(tokens, end + 1)
     if (next === undefined) break
     if (isQuantity(tokens, next.end)) return undefined
     hyphen = next.hyphen && /^\d+-\d+$/.test(next.text)
@@ -149,7 +149,8 @@ function readPiece(tokens: TokenStream, at: number, dashed = false): Piece | und
 function isHyphen(tokens: TokenStream, at: number, dashed: boolean): boolean {
   if (!tokens.isGlued(at) || !tokens.isGlued(at + 1)) return false
   if (tokens.reads(at, '-')) return true
-  const isDash = dashed && tokens.raw(at) !== '—' && tokens.isNumber(at + 1)
+  const isLettered = tokens.isWord(at - 1) || tokens.text(at - 1) === tokens.text(at + 1)
+  const isDash = dashed && isLettered && tokens.raw(at) !== '—' && tokens.isNumber(at + 1) && !tokens.reads(at + 2, '.')
   return tokens.reads(at, '–') && (isDash || readInserted(tokens, at + 1) !== undefined || descends(tokens, at))
 }
 
@@ -258,7 +259,14 @@ function readSuffix(tokens: TokenStream, at: number): { text: string; end: numbe
   if (token?.kind !== 'word') return { text: '', end: at }
   const isGermanUntil =
     token.text === 'bis' && !token.glued && (tokens.isNumber(at + 1) || tokens.isSectionSign(at + 1))
-  if (INSERTED.test(token.text) && !isGermanUntil) return { text: token.text, end: at + 1 }
+  if (INSERTED.test(token.text) && !isGermanUntil) {
+    // `Article 6 quinquies A of the Paris Convention`, but `6 bis A company`.
+    const isLetter = /^[A-Z]$/.test(tokens.raw(at + 1)) && !tokens.isGlued(at + 1)
+    const ends = !tokens.isWord(at + 2) || tokens.isCapitalised(at + 2) || tokens.reads(at + 2, 'of', 'de', 'der', 'du')
+    return isLetter && ends
+      ? { text: `${token.text}-${tokens.text(at + 1)}`, end: at + 2 }
+      : { text: token.text, end: at + 1 }
+  }
   if (!token.glued) return isLetterApart(tokens, at) ? { text: token.text, end: at + 1 } : { text: '', end: at }
   if (isBeforeNationalAct(tokens, at) && ROMAN_PARAGRAPH.test(token.raw)) return { text: '', end: at }
   if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }
