@@ -1,3 +1,5 @@
+import { withLatinLookAlikes } from './look-alikes.ts'
+
 declare const folded: unique symbol
 
 /** A key in the one form in which keys are compared; only `foldKey` makes it. */
@@ -25,7 +27,8 @@ const ASCII_ONLY = /^[\0-\x7f]*$/
 
 /**
  * Returns the one form of a key that law is known by: a document, provision, label, alias, anchor, URL, subject, code or
- * a reviewer's name. Keys of one form are one key. The form is NFKC, without invisible characters, in one case, with one
+ * a reviewer's name. Keys of one form are one key. The form is NFKC, without invisible characters or letters of another
+ * script that look like Latin ones (UTS #39), in one case, with one
  * dash, one apostrophe and only the spaces that tell keys apart. It does not depend on the machine's locale.
  */
 export function foldKey(text: string): FoldedKey {
@@ -45,9 +48,13 @@ export function foldCode(text: string): string {
   return foldKey(text).toUpperCase()
 }
 
+/** `18³` is another number than `183`. */
+const RAISED_DIGITS = /[⁰¹²³⁴-⁹]+/gu
+
 /** Compatibility characters may hold others, so that both steps are taken twice. */
 function plainLetters(text: string): string {
-  const once = compatible(text)
+  const visible = text.replace(INVISIBLE, '').replace(RAISED_DIGITS, (digits) => `^${digits}`)
+  const once = compatible(withLatinLookAlikes(visible))
   return compatible(once).replace(DASHES, '-').replace(APOSTROPHES, "'")
 }
 

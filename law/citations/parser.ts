@@ -1,7 +1,10 @@
 import { resolveCitations } from '#law/citations/antecedents/resolve.ts'
+import { readAttachment } from '#law/citations/extract/attachment.ts'
+import { readNumberFirst } from '#law/citations/extract/number-first.ts'
 import { passSource, readActFirst, readUnresolvedFirst } from '#law/citations/extract/act-first.ts'
 import { readPartFirst, readProvision } from '#law/citations/extract/provision.ts'
 import { readShortForm } from '#law/citations/extract/short-form.ts'
+import { readCjkArticle } from '#law/citations/extract/cjk.ts'
 import { rulebookPath, underRulebook } from '#law/citations/grammars/rulebook.ts'
 import { underUsAct } from '#law/citations/grammars/us.ts'
 import { lex, type TokenStream } from '#law/citations/lexer/tokens.ts'
@@ -74,7 +77,8 @@ export function parseReference(label: string, aliases: ActAliases): Reference | 
   const mention = readAct(tokens, 0, aliases)
   if (mention === undefined || familyOf(mention.act) !== 'rulebook') return mostExact(trimmed, aliases)
   const after = tokens.get(mention.end - 1)?.end ?? 0
-  return { act: mention.act, path: underRulebook(rulebookPath(trimmed.slice(after))) }
+  const rules = rulebookPath(trimmed.slice(after))
+  return rules === undefined ? mostExact(trimmed, aliases) : { act: mention.act, path: underRulebook(rules) }
 }
 
 function ofCanonical(act: string, parts: string | undefined, aliases: ActAliases): Reference | undefined {
@@ -86,9 +90,13 @@ function ofCanonical(act: string, parts: string | undefined, aliases: ActAliases
 
 function mostExact(label: string, aliases: ActAliases): Reference | undefined {
   const tokens = lex(label)
-  const { certain } = resolveCitations(findCitations(tokens, aliases, LABEL_CITATIONS_MAX), tokens, aliases)
+  const { certain, all } = resolveCitations(findCitations(tokens, aliases, LABEL_CITATIONS_MAX), tokens, aliases)
+  // A label that holds nothing else is surely a name: `SEC. 2`, `recital 26`, `Anlage 2`.
+  const whole = all.filter(
+    ({ from, to, path }) => from === 0 && path.length > 0 && tokens.skip(to, '.') >= tokens.length,
+  )
   const exactness = ({ act, path }: Reference): number => (act === undefined ? 0 : 1000) + path.length
-  const references = certain.map(referenceOf)
+  const references = (certain.length > 0 ? certain : whole).map(referenceOf)
   return references.toSorted((a, b) => exactness(b) - exactness(a))[0]
 }
 
@@ -108,7 +116,8 @@ function readCitation(tokens: TokenStream, at: number, aliases: ActAliases): Rea
   // 1. A sign starts no citation, except `§` and a bracket.
   if (tokens.get(at)?.kind === 'sign' && !tokens.reads(at, '§', '§§', '(')) return undefined
   return (
-    // 2. A part before its provision: `point (f) of Article 6(1) GDPR`.
+    // 2. What is attached to a provision, and a part before its provision: `Anhang zu § 3`, `point (f) of Article 6(1)`.
+    readAttachment(tokens, at, aliases) ??
     readPartFirst(tokens, at, aliases) ??
     // 3. An act of a table or by its official number, perhaps with a provision: `GDPR Art. 6`, `15 U.S.C. 1601`.
     readActFirst(tokens, at, aliases) ??
@@ -116,9 +125,12 @@ function readCitation(tokens: TokenStream, at: number, aliases: ActAliases): Rea
     passSource(tokens, at, aliases) ??
     // 5. An unresolved act, perhaps with a provision: `Solvency II Article 28`.
     readUnresolvedFirst(tokens, at, aliases) ??
-    // 6. A provision, perhaps with the act after it: `Article 6 of the GDPR`, `§ 433`.
+    // 6. A provision whose word stands behind its number (`5. pants`, `36 §`), or around it (`第5条`).
+    readCjkArticle(tokens, at, aliases) ??
+    readNumberFirst(tokens, at, aliases) ??
+    // 7. A provision, perhaps with the act after it: `Article 6 of the GDPR`, `§ 433`.
     readProvision(tokens, at, at, undefined, aliases) ??
-    // 7. A short form, without a word for the kind of provision: `7.1.1(1)(c)`, `280 BGB`, `L. 3121-27 du code …`.
+    // 8. A short form, without a word for the kind of provision: `7.1.1(1)(c)`, `280 BGB`, `L. 3121-27 du code …`.
     readShortForm(tokens, at, aliases)
   )
 }

@@ -72,6 +72,8 @@ export interface ReaderWarning {
 export interface DocumentFields {
   readonly title?: string | undefined
   readonly identifier?: string | undefined
+  /** Further names by which the act is cited; the first is its official abbreviation. */
+  readonly names?: readonly string[]
   /** BCP 47. */
   readonly language?: string | undefined
   readonly jurisdiction?: string | undefined

@@ -1,6 +1,6 @@
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
 import { shortTitle } from './celex.ts'
-import { dayInWords, numberIn, type CitedProvision } from './format.ts'
+import { dayInWords, type CitedProvision } from './format.ts'
 import { wordsCitation } from './words-citation.ts'
 
 /** Cites a provision of an act of the European Union, whose id is its CELEX number. */
@@ -9,16 +9,7 @@ export function euCitation(provision: CitedProvision, fields: DocumentFields): C
   const title = /^[A-Z]{3,4}\(\d{4}\) \d/.test(fields.identifier ?? '')
     ? fields.identifier
     : fields.title && shortTitle(fields.title)
-  const cited = wordsCitation(provision, { ...fields, title }, celex && `celex:${celex}`)
-  if (provision.kind === 'article' && celex !== undefined) {
-    const number = numberIn(provision.label)
-    if (number !== '') return { ...cited, reference: `Article ${number}` }
-  }
-  if (provision.kind === 'recital' && celex !== undefined) {
-    const number = numberIn(provision.label)
-    if (number !== '') return { ...cited, reference: `recital ${number}` }
-  }
-  return cited
+  return wordsCitation(provision, { ...fields, title }, celex && `celex:${celex}`)
 }
 
 /** The day from which the text says, once and in English, that it applies or is in force. */

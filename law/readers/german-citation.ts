@@ -1,7 +1,7 @@
 import { slugOf } from '#law/readers/heading-anchors.ts'
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
 import { dated, dayInNumbers, type CitedProvision } from './format.ts'
-import { wordsCitation } from './words-citation.ts'
+import { aliasOf, wordsCitation } from './words-citation.ts'
 
 /**
  * Says from when a text of German federal law is, by the words about its amendments: the latest act that they name;
@@ -17,11 +17,14 @@ export function lastAmendment(words: string, signed: string | undefined): ReadDa
 
 /** Cites a provision of German federal law by the abbreviation of its act: `§ 433 BGB`, `Art 229 § 5 EGBGB`. */
 export function germanCitation(provision: CitedProvision, fields: DocumentFields): Citation {
-  const code = fields.jurisdiction === 'DE' ? codeOf(fields) : undefined
+  const code =
+    fields.jurisdiction === 'DE' ? codeOf({ ...fields, identifier: fields.names?.[0] ?? fields.identifier }) : undefined
   if (code === undefined) return wordsCitation(provision, fields)
   const act = `de:${slugOf(code).replaceAll('-', '')}`
   const label = withoutMark(provision.label)
-  const cited = wordsCitation({ ...provision, label }, { ...fields, title: code }, act)
+  const names = [...new Set([code, codeOf(fields), ...(fields.names ?? [])])].flatMap((name) => name ?? [])
+  const aliases = names.map(aliasOf).join(', ')
+  const cited = { ...wordsCitation({ ...provision, label }, { ...fields, title: code }, act), aliases }
   const number = /^(?:§|Art)[^\d]*(\d+(?:\s?[a-z](?!\p{L}))?)/u.exec(label)?.[1]
   if (number === undefined) return cited
   const own = `${label.startsWith('§') ? '§' : 'Art.'} ${number.replace(/\s/, '')}`
@@ -31,8 +34,8 @@ export function germanCitation(provision: CitedProvision, fields: DocumentFields
   if (article === undefined || !label.startsWith('§'))
     return { ...cited, label: `${all} ${code}`, reference: `${own} ${code}` }
   // Each article counts its sections anew.
-  const { reference: _, ...rest } = cited
-  return { ...rest, label: `${article.label} ${all} ${code}` }
+  const inArticle = `${article.label} ${all} ${code}`
+  return { ...cited, label: inArticle, reference: `${article.label} ${own} ${code}` }
 }
 
 /** The publisher marks what is repealed: `(XXXX) §§ 3 bis 6`. */

@@ -117,6 +117,8 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   return {
     title: stated('langue') ?? stated('kurzue'),
     identifier: stated('jurabk'),
+    // `BauGB` is the official abbreviation of what juris abbreviates as `BBauG`.
+    names: [stated('amtabk') ?? stated('jurabk'), stated('kurzue'), stated('langue')].flatMap((name) => name ?? []),
     language: 'de',
     jurisdiction: 'DE',
     publishedAt: dated(signed, 'enactment'),

@@ -222,8 +222,8 @@ function citationOf(provision: CitedProvision, fields: DocumentFields): Citation
     const parts = [code, compiled?.heading ?? '', words.trim()].filter((part) => part !== '')
     return { label: parts.join(', ').slice(0, 300), act }
   }
-  const reference = `${known} U.S.C. ${number}`
-  return { label: provision.kind === 'note' ? `${reference} note` : reference, act, reference }
+  const reference = `${known} U.S.C. ${number}${provision.kind === 'note' ? ' note' : ''}`
+  return { label: reference, act, reference }
 }
 
 /** A public law and a bill are cited by their numbers. A division of an act counts its sections anew. */

@@ -30,8 +30,7 @@ export function wordsCitation(provision: CitedProvision, fields: DocumentFields,
     .filter(({ kind }) => ['annex', 'schedule', 'section', 'article'].includes(kind))
     .map((each) => placeOf({ ...each, around: [] }))
   const known = act ?? (name === '' ? undefined : `rulebook:${slugOf(fields.identifier ?? name)}`)
-  const isNumbered = (WORDS.get(provision.kind) ?? '') !== '' && numberIn(provision.label) !== ''
-  const reference = outer.length > 0 || !isNumbered ? undefined : place
+  const reference = referenceTo(provision)
   return {
     label: [name, ...outer.toReversed(), own].filter((part) => part !== '').join(', '),
     ...(name === '' ? {} : { name }),
@@ -40,8 +39,34 @@ export function wordsCitation(provision: CitedProvision, fields: DocumentFields,
   }
 }
 
+/** Containers that count their provisions anew, which are cited with them: `Schedule 1, paragraph 10`. */
+const COUNTING_ANEW = ['annex', 'schedule']
+
+/**
+ * The words by which a question names a provision; those of containers are in one language for all. None within a
+ * section or an article.
+ */
+function referenceTo(provision: CitedProvision): string | undefined {
+  const { around } = provision
+  const outer = around.filter((each) => ['section', 'article', ...COUNTING_ANEW].includes(each.kind))
+  if (outer.some((each) => !COUNTING_ANEW.includes(each.kind))) return undefined
+  const named = [...outer.toReversed(), provision].map(({ kind, label, heading }) => {
+    // `ANHANG XI` may stand as a heading, and an act may have one annex without a number.
+    const [, own = '', ofHeading = ''] = /^(\p{L}+)(?:\s([IVXLC\d]+))?$/u.exec(heading) ?? []
+    const number = label !== '' || !COUNTING_ANEW.includes(kind) ? numberIn(label) : ofHeading
+    const isOnly = /^(?:an(?:nex|hang|lage)|schedule)$/i.test(label || own)
+    const word = WORDS.get(kind) ?? ''
+    return word !== '' && (number !== '' || isOnly) ? `${word} ${number}`.trim() : ''
+  })
+  if (named.includes('')) return undefined
+  const [first = '', second] = named
+  if (second !== undefined && !first.includes(' ')) return `${second} of the ${first}`
+  // `§§ 14 bis 20`, `SEC. 2`: the publisher's own words, where they say the kind.
+  return outer.length > 0 || COUNTING_ANEW.includes(provision.kind) ? named.join(', ') : placeOf(provision)
+}
+
 /** An alias is a name that a question uses; commas separate aliases. */
-function aliasOf(name: string): string {
+export function aliasOf(name: string): string {
   return name.replaceAll(',', ' ').replaceAll(/\s+/g, ' ').slice(0, 180).trim()
 }
 

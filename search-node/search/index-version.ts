@@ -40,7 +40,7 @@ export type EngineOfVersion = Pick<EngineSourceDependencies, 'client' | 'engine'
 export function createSearchShared(index: IndexReader, engine?: EngineOfVersion): SearchShared {
   return {
     engine,
-    aliases: createActAliases(index.references.actNames),
+    aliases: createActAliases(index.references.actNames, index.facets.facets),
     filter: createScopeFilter(index),
     hasCompounds: compoundRows(index.facets, index.passages),
     passageNgrams: createPassageNgrams((row) => index.passage(row)),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { areTextsPresent, CORPORA_FOLDER, readActs, readSentences, textOfFile } from './citations/judgements.ts'
 import type { Sentence } from './citations/judgements.ts'
+import { measureClasses } from './citations/classes.ts'
 import { createVocabulary, measureCitations, scoreSentence, totalOf } from './citations/score.ts'
 
 const TEXT = 'Article 6 GDPR and § 5 UWG apply; see Table 3.'
@@ -58,6 +59,13 @@ describe('the score of a sentence', () => {
 test('characters of a file count without tags, with entities read', () => {
   expect(textOfFile('a.xml', '<p>Section&#160;5 &amp;\n <b>6</b></p><!-- no -->')).toBe(' Section 5 & 6 ')
   expect(textOfFile('a.md', '# § 5\n\nText')).toBe('# § 5\n\nText')
+})
+
+test('no case of any class serves a passage of a wrong act, and each class is read', () => {
+  for (const { name, right, found, expected, wrongActs } of measureClasses()) {
+    expect(wrongActs, name).toEqual([])
+    expect([right / found, right / expected], name).toEqual([1, 1])
+  }
 })
 
 const present = areTextsPresent(CORPORA_FOLDER)

@@ -1,8 +1,8 @@
 import { words } from './words.ts'
 
 /**
- * Words that ask about a provision without naming a topic, folded, in English, German and French: "what does it say",
- * "Inhalt von", "que dit". A question that holds nothing else asks for the provision as a whole.
+ * Words that ask about a provision without naming a topic, folded, in the languages whose references are read: "what
+ * does it say", "Inhalt von", "que dit". A question that holds nothing else asks for the provision as a whole.
  */
 const REQUEST_WORDS = new Set(
   words(`
@@ -34,6 +34,23 @@ const REQUEST_WORDS = new Set(
     prevu autorise effet effets enonce exigent fixe impose imposent interdit necessaire obligation obligations
     obligatoire permettent peux portee puis regit quoi regle regles resume selon sens signification signifie
     sujet t teneur texte vous
+
+    articulo segun cuando quien quienes cual cuales como donde dice dispone establece regula explica explique
+    expliqueme significa contenido indica
+    articolo secondo quando quale quali dove stabilisce prevede regola spiega contenuto cosa
+    artigo quem qual quais onde diz dispoe conteudo
+    volgens wanneer welke waar zegt regelt bepaalt luidt inhoud
+    artykul kiedy kto jaki jaka jakie ktory gdzie mowi stanowi reguluje okresla tresc wedlug
+    podle kdy kdo jaky ktery kde rika stanovi upravuje obsah podla kedy hovori ustanovuje
+    kaj kdaj kateri kako doloca pravi vsebina sto tko kada koji gdje kaze propisuje odreduje sadrzaj
+    mikor melyik hogyan mond szabalyoz rendelkezik szerint
+    cand cine care unde spune reglementeaza potrivit
+    какво кога кой къде казва урежда предвижда според
+    ποτε ποιος ποια λεει οριζει προβλεπει ρυθμιζει συμφωνα
+    hvad hva hvornar hvem hvilken hvordan siger sier bestemmer vad vem vilken hur sager stadgar reglerar enligt ifolge
+    mita milloin kuka miten missa sanoo saataa mukaan
+    mida millal kuidas utleb satestab kohaselt
+    saka nosaka saskana sako nustato pagal reglamentuoja jghid jipprovdi
   `),
 )
 

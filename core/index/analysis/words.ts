@@ -15,6 +15,8 @@ const MARKS_AND_INVISIBLES = /[\u0300-\u036f\u00ad\u200b-\u200d\ufeff]/g
  * time that grows with the square of their number. The sound marks of half-width katakana become marks.
  */
 const MARKS_IN_EXCESS = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
+/** `18³` is another number than `183`. */
+const RAISED_DIGITS = /(?<=\p{Nd})[⁰¹²³⁴-⁹]+/gu
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+$/
 
 /**
@@ -25,6 +27,7 @@ export function fold(text: string): string {
   if (ASCII_ONLY.test(text)) return text.toLowerCase()
   return text
     .replace(MARKS_IN_EXCESS, '$1')
+    .replace(RAISED_DIGITS, '^$&')
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll('ß', 'ss')

@@ -19,16 +19,18 @@ const JOINING = new Set(
 const JOINING_MAX = 8
 /** Provisions that have a number of their own in the act, whatever chapter they are in. */
 export const INDEPENDENTLY_NUMBERED = /^(?:article|section|sign|rule|regulation)$/
-const CONTAINING = /^(?:part|chapter|title|schedule|annex)$/
+const CONTAINING = /^(?:part|chapter|title|schedule|annex|appendix)$/
+/** Containers that count their provisions anew: article 3 of an annex is not article 3 of its act. */
+const COUNTING_ANEW = /^(?:schedule|annex|appendix)$/
 
 /** Kinds of provision of each family's acts. `paragraph` is in none: it is as often part of guidance or of a question. */
 const KINDS: Readonly<Record<Family, RegExp>> = {
-  us: /^(?:section|sign|appendix|supplement|comment)$/,
+  us: /^(?:section|sign|appendix|supplement|subpart|comment)$/,
   eu: /^(?:article|recital|annex|chapter|title)$/,
   uk: /^(?:article|section|regulation|schedule|chapter|part)$/,
-  de: /^(?:article|sign|chapter)$/,
+  de: /^(?:article|sign|chapter|annex)$/,
   fr: /^(?:article|chapter|title)$/,
-  rulebook: /^(?:section|rule|schedule|chapter|part|appendix)$/,
+  rulebook: /^(?:article|section|sign|rule|schedule|annex|chapter|part|appendix)$/,
 }
 
 /** Gives a provision without an act this one, if acts of its kind have such provisions. */
@@ -44,25 +46,53 @@ export function actOf({ act, pointed, path: [part = ''] }: Citation): string | u
   return act !== undefined && pointed && /^cfr:\d+$/.test(act) ? `${act}/${part}` : act
 }
 
-/** `Chapter 2 of Part 1 of the Data Act` is one provision of that act. */
+/** `Chapter 2 of Part 1 of the Data Act`, `Article 3 of Annex II`, `Annex II, Article 3` are one provision of their act. */
 export function mergeContained(citations: readonly Citation[], { tokens }: Text): readonly Citation[] {
   const merged: Citation[] = []
   for (const inner of citations.toReversed()) {
     const outer = merged.at(-1)
-    if (outer === undefined || !isContained(inner, outer, tokens)) merged.push(inner)
+    if (outer !== undefined && isHeaded(inner, outer, tokens)) {
+      // `Annex II, Article 3`: the container comes first.
+      const path = [...inner.path, ...outer.path]
+      const act = outer.act ?? inner.act
+      const confidence = act === undefined ? inner.confidence : 'certain'
+      merged[merged.length - 1] = { ...outer, from: inner.from, path, act, kind: inner.kind, confidence }
+    } else if (outer === undefined || !isContained(inner, outer, tokens)) merged.push(inner)
     else {
-      const path = INDEPENDENTLY_NUMBERED.test(inner.kind) ? inner.path : [...outer.path, ...inner.path]
-      const { act, to } = outer
-      merged[merged.length - 1] = { ...inner, path, act, to, isInferred: true, confidence: 'certain' }
+      const isApart = INDEPENDENTLY_NUMBERED.test(inner.kind) && !COUNTING_ANEW.test(outer.kind)
+      const path = isApart ? inner.path : [...outer.path, ...inner.path]
+      const { act, to, kind } = outer
+      const confidence = act === undefined ? inner.confidence : 'certain'
+      merged[merged.length - 1] = {
+        ...inner,
+        path,
+        act,
+        to,
+        isInferred: true,
+        confidence,
+        ...(isApart ? {} : { kind }),
+      }
     }
   }
   return merged.toReversed()
 }
 
+/** Whether a container stands before a provision of its own. Behind a comma, a section sign begins another item. */
+function isHeaded(outer: Citation, inner: Citation, tokens: TokenStream): boolean {
+  if (!COUNTING_ANEW.test(outer.kind) || !/^(?:article|section|sign|rule|regulation|paragraph)$/.test(inner.kind))
+    return false
+  if (outer.act !== undefined && inner.act !== undefined && outer.act !== inner.act) return false
+  if (inner.from === outer.to) return inner.kind === 'paragraph'
+  return inner.kind !== 'sign' && inner.from === outer.to + 1 && tokens.reads(outer.to, ',')
+}
+
 function isContained(inner: Citation, outer: Citation, tokens: TokenStream): boolean {
-  if (outer.act === undefined || !CONTAINING.test(outer.kind) || inner.act !== undefined) return false
-  const of = tokens.skip(inner.to, 'of', 'du', 'des', 'der')
-  return of > inner.to && (outer.from === of || outer.from === tokens.skip(of, 'the'))
+  const isUnnamed =
+    outer.act === undefined && !(COUNTING_ANEW.test(outer.kind) && /^(?:article|sign|paragraph)$/.test(inner.kind))
+  if (isUnnamed || !CONTAINING.test(outer.kind) || inner.act !== undefined) return false
+  if (COUNTING_ANEW.test(outer.kind) && outer.from === inner.to && inner.kind !== 'act') return inner.path.length > 0
+  const of = tokens.skip(inner.to, 'of', 'to', 'du', 'des', 'der', 'in', 'de')
+  return of > inner.to && (outer.from === of || outer.from === tokens.skip(tokens.skip(of, 'the', 'l', 'la'), "'"))
 }
 
 /** `Article 5 and Article 6 GDPR`: provisions take the act of the next one that is joined to them. */
@@ -94,7 +124,8 @@ function takeActs(
 
 function takeActOfNeighbour(citation: Citation, neighbour: Citation): Citation {
   // `§ 312d in Verbindung mit Artikel 246a EGBGB`: an act is cited by articles or by sections, not by both.
-  if (citation.kind !== neighbour.kind && neighbour.act?.startsWith('de:') === true) return citation
+  const isAnnex = citation.kind === 'annex' || neighbour.kind === 'annex'
+  if (citation.kind !== neighbour.kind && !isAnnex && neighbour.act?.startsWith('de:') === true) return citation
   return takeAct(citation, citation.kind === 'comment' ? actOf(neighbour) : neighbour.act)
 }
 

@@ -11,6 +11,8 @@ import { mergeContained, takeActOfNext, takeActOfPrevious, type Text } from './n
 export interface Resolved {
   readonly certain: readonly Citation[]
   readonly ifHeld: readonly Citation[]
+  /** These and those that are ambiguous. */
+  readonly all: readonly Citation[]
 }
 
 /** Each step gives citations the act that their antecedents have. Later steps see the result of earlier ones. */
@@ -49,7 +51,7 @@ export function resolveCitations(found: readonly Citation[], tokens: TokenStream
   const ifHeld = resolved.filter(({ confidence, scope }) =>
     confidence === 'if held' ? !text.states : mayHold && confidence === 'if held once' && scope !== 'self-citation',
   )
-  return { certain, ifHeld }
+  return { certain, ifHeld, all: resolved }
 }
 
 /**

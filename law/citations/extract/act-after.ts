@@ -1,9 +1,11 @@
 import type { ActMention } from '#law/citations/citation.ts'
+import { isLink, languagesIn } from '#law/citations/lexer/languages.ts'
 import { readUsTitleAfter } from '#law/citations/grammars/us.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
+import { readPlace } from '#law/citations/names/places.ts'
 import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readFirst } from '#law/citations/provisions/lists.ts'
@@ -30,9 +32,13 @@ export function readActAfter(
   aliases: ActAliases,
 ): ActMention | 'non-statutory' | undefined {
   if (isRelative(tokens, at)) return 'non-statutory'
-  let index = afterBook(tokens, at)
-  let linked = index > at
+  const languages = languagesIn(tokens, aliases.languages)
+  // `članak 5. Zakona o pčelama`: the number of an ordinal has a full stop.
+  const isOrdinal = languages.size > 0 && tokens.reads(at, '.') && tokens.isNumber(at - 1) && tokens.isGlued(at)
+  let index = isOrdinal ? at + 1 : afterBook(tokens, at)
+  let linked = index > at && !isOrdinal
   const clause = startsClause(tokens, at)
+  let named: number | undefined
   for (const last = index + LINKS_MAX; index <= last; index += 1) {
     const mention = readAct(tokens, index, aliases) ?? readUsTitleAfter(tokens, index)
     if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
@@ -40,14 +46,31 @@ export function readActAfter(
     if (linked && !clause && isNonStatutory(tokens, index, aliases) && !isManner(tokens, at, index))
       return 'non-statutory'
     if (isAnnexOfAct(tokens, index)) index += 1
-    if (!LINKS.has(tokens.text(index))) break
+    // `des österreichischen StGB`, `des geltenden Außensteuergesetzes`: a name begins behind it.
+    const adjective = afterAdjective(tokens, index)
+    if (adjective !== undefined && (linked || readAct(tokens, adjective, aliases) !== undefined)) {
+      named ??= tokens.isCapitalised(index) ? index : adjective
+      index = adjective - 1
+      continue
+    }
+    if (!LINKS.has(tokens.text(index)) && !isLink(tokens.text(index), languages)) break
     linked ||= tokens.isWord(index) && !(tokens.reads(index - 1, ',') && tokens.reads(index, 'the'))
   }
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
   if (!clause && isNonStatutoryAfter(tokens, at, index)) return 'non-statutory'
-  const mention = readUnresolvedAfter(tokens, index, designator, linked, aliases)
+  const mention = readUnresolvedAfter(tokens, named ?? index, designator, linked, aliases)
   return mention === undefined || linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
+}
+
+/** The position after a place, or a German adjective, which may stand before the name of an act. */
+function afterAdjective(tokens: TokenStream, at: number): number | undefined {
+  const place = readPlace(tokens, at)
+  const owned = place !== undefined && tokens.reads(place.end, "'") && tokens.reads(place.end + 1, 's') ? 2 : 0
+  const after = place === undefined ? at : tokens.skip(place.end + owned, '.')
+  if (place !== undefined && tokens.isWord(after)) return after
+  const isGerman = tokens.reads(at - 1, 'des', 'der', 'dem') && /^\p{Ll}{3,}e[nrs]$/u.test(tokens.raw(at))
+  return isGerman && tokens.isCapitalised(at + 1) ? at + 1 : undefined
 }
 
 /** Whether a provision refers to its own text or to a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */
@@ -71,7 +94,8 @@ function afterBook(tokens: TokenStream, at: number): number {
 
 /** `Article 2(1) of the Annex to Recommendation 2003/361/EC`: an act that has only an annex. */
 function isAnnexOfAct(tokens: TokenStream, at: number): boolean {
-  return tokens.reads(at - 1, 'the') && tokens.reads(at, 'annex') && tokens.reads(at + 1, 'to', 'of')
+  if (!tokens.reads(at - 1, 'the') || !tokens.reads(at, 'annex') || !tokens.reads(at + 1, 'to', 'of')) return false
+  return tokens.slice(at + 2, at + 5).some(({ text }) => text === 'recommendation')
 }
 
 /** Whether this act starts the next citation (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */

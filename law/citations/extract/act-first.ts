@@ -8,6 +8,7 @@ import { impliedDesignator } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import { citeInAct } from './citations.ts'
+import { readNumberFirst } from './number-first.ts'
 import { readProvision } from './provision.ts'
 import { readShortRule, readSingleNumber } from './short-form.ts'
 
@@ -21,14 +22,23 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
   const alone = actAlone(at, mention, 'certain')
   if (mention.path !== undefined) return alone
   if (mention.sections !== undefined) {
-    const designator = impliedDesignator('section', mention.sections, true)
+    const isCode = mention.act.startsWith('usc:')
+    const isRange = isSeveral(tokens, mention.sections - 1)
+    const implied = impliedDesignator('section', mention.sections, true)
+    const designator = { ...implied, dashed: !isRange, ranged: isCode && isRange }
     return citeInAct(tokens, { designator, elements: readList(tokens, designator) }, mention.act, at)
   }
   return (
     readNumberAfter(tokens, at, mention) ??
-    readAfter(tokens, mention.end, (index) => readProvision(tokens, index, at, mention, aliases)) ??
+    readAfter(tokens, mention.end, (index) => readProvisionOf(tokens, index, at, mention, aliases)) ??
     (mention.standalone ? alone : undefined)
   )
+}
+
+/** `§§`, `sections`: the word before a number says that several follow. */
+function isSeveral(tokens: TokenStream, at: number): boolean {
+  const isTwo = tokens.isSectionSign(at) && (tokens.text(at).length > 1 || tokens.isSectionSign(at - 1))
+  return isTwo || tokens.reads(tokens.reads(at, '.') ? at - 1 : at, 'sections', 'secs')
 }
 
 /**
@@ -38,7 +48,7 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
 export function readUnresolvedFirst(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   const mention = readUnresolvedBefore(tokens, at, aliases)
   if (mention === undefined) return undefined
-  const reading = readAfter(tokens, mention.end, (index) => readProvision(tokens, index, at, mention, aliases))
+  const reading = readAfter(tokens, mention.end, (index) => readProvisionOf(tokens, index, at, mention, aliases))
   // A listed act within a longer name is read where it begins.
   if (reading !== undefined || mention.standalone) return reading
   return explainsDistantly(tokens, at, mention)
@@ -57,6 +67,16 @@ export function passSource(tokens: TokenStream, at: number, aliases: ActAliases)
   )
   const isOfAct = reading?.citations.some(({ act }) => act !== undefined) === true
   return { citations: [], end: reading === undefined || isOfAct ? source : reading.end }
+}
+
+function readProvisionOf(
+  tokens: TokenStream,
+  at: number,
+  from: number,
+  act: ActMention,
+  aliases: ActAliases,
+): Reading | undefined {
+  return readNumberFirst(tokens, at, aliases, from, act) ?? readProvision(tokens, at, from, act, aliases)
 }
 
 function actAlone(from: number, { act, end, path = [] }: ActMention, confidence: Citation['confidence']): Reading {

@@ -63,7 +63,8 @@ function citationsOf(
   const { from, to, parts, hyphen } = element
   const [main, below] = parts
   const [low, high] = main?.text.split('-') ?? []
-  const isRange = hyphen === true && below === undefined && hyphenIsRange(designator, act)
+  const ascends = Number.parseInt(low ?? '', 10) < Number.parseInt(high ?? '', 10)
+  const isRange = hyphen === true && below === undefined && ascends && hyphenIsRange(designator, act)
   if (isRange && main !== undefined && low !== undefined && high !== undefined)
     for (let joint = from + 1; joint < to; joint += 1)
       if (tokens.reads(joint, '-') && tokens.reads(joint - 1, low))
@@ -72,7 +73,8 @@ function citationsOf(
 }
 
 /** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */
-function hyphenIsRange({ plural, hyphenated }: Designator, act: string | undefined): boolean {
+function hyphenIsRange({ plural, hyphenated, ranged }: Designator, act: string | undefined): boolean {
+  if (ranged === true) return true
   // Sections of the Code of Federal Regulations have a point, so numbers without one are parts: `parts 1400-1499`.
   if (act !== undefined && /^cfr:\d+$/.test(act)) return act !== 'cfr:41'
   if (act !== undefined && !act.startsWith('name:')) return !/^(?:fr|usc|cfr):/.test(act)

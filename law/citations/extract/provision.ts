@@ -133,6 +133,7 @@ function isUnambiguous(tokens: TokenStream, at: number, designator: Designator, 
     case 'title':
     case 'appendix':
     case 'supplement':
+    case 'subpart':
     case 'paragraph':
     case 'comment':
       return false

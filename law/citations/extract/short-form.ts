@@ -1,9 +1,9 @@
-import { measureOf } from '#core/index/analysis/request-words.ts'
-import { familyOf, type ActMention, type Reading } from '#law/citations/citation.ts'
+import { isRequestWord, measureOf } from '#core/index/analysis/request-words.ts'
+import { familyOf, type ActMention, type Family, type Reading } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { impliedDesignator } from '#law/citations/provisions/designators.ts'
+import { impliedDesignator, type DesignatorKind } from '#law/citations/provisions/designators.ts'
 import { readFirst, readList, type Provisions } from '#law/citations/provisions/lists.ts'
 import { readDesignation, type Part } from '#law/citations/provisions/numbers.ts'
 import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
@@ -74,14 +74,16 @@ function readShortNumber(tokens: TokenStream, at: number, aliases: ActAliases): 
   return tokens.isContinued(act.end, '-') ? undefined : readNumberOf(tokens, at, at, act, act.end)
 }
 
-/** Reads one number after an act, which counts only if the corpus holds it: `GDPR 17`, `BGB 280`, `C. civ. 1382`. */
+/** Reads one number after an act, which counts only if the corpus holds it: `GDPR 17`, `C. civ. 1382`, `KP 21`. */
 export function readSingleNumber(tokens: TokenStream, from: number, act: ActMention): Reading | undefined {
-  if (act.code === true || !/^(?:eu|de|fr)$/.test(familyOf(act.act)) || isYear(tokens, act.end)) return undefined
+  const isNumbered = act.code === true ? act.cased === true : /^(?:eu|de|fr)$/.test(familyOf(act.act))
+  if (!isNumbered || isYear(tokens, act.end)) return undefined
   const end = tokens.isNumber(act.end) ? readDesignation(tokens, act.end)?.end : undefined
   if (end === undefined) return undefined
   const isEnd = end === tokens.length || ENDS.test(tokens.text(end))
   const isLong = tokens.text(act.end).length > 2 && tokens.isWord(end) && measureOf(tokens.text(end)) === undefined
-  return isEnd || isLong ? readNumberOf(tokens, act.end, from, act, end) : undefined
+  const isAsked = act.code === true && isRequestWord(tokens.text(end))
+  return isEnd || isLong || isAsked ? readNumberOf(tokens, act.end, from, act, end) : undefined
 }
 
 function readNumberOf(
@@ -91,7 +93,8 @@ function readNumberOf(
   { act }: ActMention,
   end: number,
 ): Reading | undefined {
-  const designator = impliedDesignator(familyOf(act) === 'de' ? 'sign' : 'article', at)
+  const kinds: Partial<Record<Family, DesignatorKind>> = { de: 'sign', rulebook: 'rule' }
+  const designator = impliedDesignator(kinds[familyOf(act)] ?? 'article', at)
   const first = readFirst(tokens, designator)
   return first && heldOnly(citeInAct(tokens, { designator, elements: [{ ...first, to: end }] }, act, from))
 }

@@ -29,9 +29,13 @@ const LABEL =
 /**
  * Returns the path that a publisher writes after the code of the rulebook: `23.6.Guidance.2.`, `APP4.A4.10.1`, `Part
  * 15.192.(1)`. A word for the number behind it is left out, and so is a part or chapter with more behind its number.
+ * Undefined where a number goes on in another way: `6-bis`, `18³`.
  */
-export function rulebookPath(label: string): string[] {
-  const pieces = LABEL.exec(fold(label))?.[0].match(/[a-z\d]+/g) ?? []
+export function rulebookPath(label: string): string[] | undefined {
+  const read = LABEL.exec(fold(label))?.[0] ?? ''
+  if (/\d[⁰¹²³⁴-⁹^]/u.test(label) || /^[\p{L}\d^]|^[-‐‑–/][\p{L}\d]/u.test(fold(label).slice(read.length)))
+    return undefined
+  const pieces = read.match(/[a-z\d]+/g) ?? []
   const path = pieces
     .join(' ')
     .replace(/\b(?:rules?|section|article|paragraph|regulation) /g, '')

@@ -22,6 +22,9 @@ export function readUsAct(tokens: TokenStream, at: number, actOfPart: ActOfPart)
 
 /** Reads a title after its section: `section 1601 of title 15, United States Code`, `section 1324 of Title 31`. */
 export function readUsTitleAfter(tokens: TokenStream, at: number): ActMention | undefined {
+  const alone = tokens.digits(at, 1, 2)
+  const after = tokens.afterAbbreviation(at + 1, 'usc')
+  if (alone !== undefined && after !== undefined) return actBeside(`usc:${alone}`, after)
   const title = tokens.reads(at, 'title') ? tokens.digits(at + 1, 1, 2) : undefined
   if (title === undefined) return undefined
   const index = tokens.skip(tokens.skip(tokens.skip(at + 2, ',', 'of'), 'of'), 'the')
@@ -34,21 +37,33 @@ export function readUsTitleAfter(tokens: TokenStream, at: number): ActMention | 
   return isPlain ? actBeside(`usc:${title}`, at + 2) : undefined
 }
 
+/** `42 U.S.C.`, `18, United States Code, Section 3500`, `Title 12, Code of Federal Regulations, Part 1026`. */
 function readTitle(tokens: TokenStream, at: number): ActMention | undefined {
-  const title = tokens.digits(at, 1, 2)
+  const number = tokens.skip(at, 'title')
+  const title = tokens.digits(number, 1, 2)
   if (title === undefined) return undefined
-  const code = tokens.afterAbbreviation(at + 1, 'usc')
-  if (code !== undefined) return withSections(`usc:${title}`, tokens, tokens.skip(code, 'a'))
-  const regulations = tokens.afterAbbreviation(at + 1, 'cfr')
+  const name = tokens.skip(number + 1, ',')
+  const code = tokens.afterAbbreviation(name, 'usc') ?? afterWords(tokens, name, 'united states code')
+  if (code !== undefined) {
+    const app = tokens.reads(code, 'app', 'appendix') ? tokens.skip(code + 1, '.') : code
+    return withSections(`usc:${title}${app > code ? 'a' : ''}`, tokens, tokens.skip(app, 'a'))
+  }
+  const regulations = tokens.afterAbbreviation(name, 'cfr') ?? afterWords(tokens, name, 'code of federal regulations')
   if (regulations === undefined) return undefined
   const part = tokens.skip(tokens.skip(regulations, 'part', 'parts', 'pt'), '.')
-  const number = tokens.digits(part, 1, 4)
-  if (number === undefined) return withSections(`cfr:${title}`, tokens, regulations)
-  if (tokens.reads(regulations, 'parts') || isPointed(tokens, part + 1))
+  const first = tokens.digits(part, 1, 4)
+  if (first === undefined) return withSections(`cfr:${title}`, tokens, regulations)
+  const isLettered = tokens.isGlued(part + 1) && /^[a-z]{1,2}$/.test(tokens.text(part + 1))
+  if (tokens.reads(regulations, 'parts') || isPointed(tokens, isLettered ? part + 2 : part + 1))
     return { ...actBeside(`cfr:${title}`, part), sections: part }
-  const isLettered = tokens.isGlued(part + 1) && /^[a-z]$/.test(tokens.text(part + 1))
   const letter = isLettered ? tokens.text(part + 1) : ''
-  return numberedAct(`cfr:${title}/${number}${letter}`, isLettered ? part + 2 : part + 1)
+  return numberedAct(`cfr:${title}/${first}${letter}`, isLettered ? part + 2 : part + 1)
+}
+
+/** The position after a name that is written out, and its comma. */
+function afterWords(tokens: TokenStream, at: number, name: string): number | undefined {
+  const words = name.split(' ')
+  return words.every((word, index) => tokens.reads(at + index, word)) ? tokens.skip(at + words.length, ',') : undefined
 }
 
 function withSections(act: string, tokens: TokenStream, at: number): ActMention | undefined {

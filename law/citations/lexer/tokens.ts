@@ -1,7 +1,9 @@
 import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
+import { withLatinLookAlikes } from '#core/identity/look-alikes.ts'
 import { fold } from '#core/index/analysis/words.ts'
+import { cjkPieces, hanNumber } from './cjk-pieces.ts'
 
-/** A run of letters, a run of digits, or one other visible character (`§§` is one). */
+/** A run of letters, a run of digits, or one other visible character (`§§` is one, and raised digits: `^3`). */
 export interface Token {
   readonly kind: 'word' | 'number' | 'sign'
   /** Folded: lower case, without diacritics; dashes and apostrophes unified. */
@@ -15,7 +17,9 @@ export interface Token {
   readonly glued: boolean
 }
 
-const TOKEN = /[\p{L}\p{M}\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[^\s]/gu
+const TOKEN = /[ºª°]|[\p{L}\p{M}\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[⁰¹²³⁴-⁹]+|\^\p{Nd}+|[^\s]/gu
+/** Raised digits are digits of their own: `18³` is written `18^3`, and is not `183`. */
+const RAISED = /^[⁰¹²³⁴-⁹]/
 /** Soft hyphens, joiners and direction marks, which editors insert before numbers. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 const ASCII_ONLY = /^[\0-\x7f]*$/
@@ -28,7 +32,11 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ['’', "'"],
   ['‘', "'"],
   ['ʼ', "'"],
+  ['º', '°'],
+  ['ª', '°'],
 ])
+
+const CJK = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}]/u
 
 /** Returns the tokens of a text in order, in time linear in its length. */
 export function tokenise(text: string): Token[] {
@@ -37,13 +45,25 @@ export function tokenise(text: string): Token[] {
   for (const match of text.matchAll(TOKEN)) {
     const start = match.index
     const end = start + match[0].length
-    const raw = ASCII_ONLY.test(match[0]) ? match[0] : match[0].normalize('NFKC').replace(INVISIBLE, '')
-    const folded = SIGNS.get(raw) ?? fold(raw)
-    if (folded !== '')
-      tokens.push({ kind: kindOf(folded), text: folded, raw, start, end, glued: start === previousEnd })
-    if (folded !== '' || start === previousEnd) previousEnd = end
+    const raw = ASCII_ONLY.test(match[0]) ? match[0] : plain(match[0])
+    const folded = SIGNS.get(match[0]) ?? SIGNS.get(raw) ?? (RAISED.test(match[0]) ? `^${raw}` : fold(raw))
+    const glued = start === previousEnd
+    if (CJK.test(folded) && folded.length === match[0].length) {
+      let from = start
+      for (const piece of cjkPieces(folded, glued && tokens.at(-1)?.kind === 'number')) {
+        const shown = hanNumber(piece) ?? piece
+        const [at, to] = [from, from + piece.length]
+        tokens.push({ kind: kindOf(shown), text: shown, raw: piece, start: at, end: to, glued: glued || at > start })
+        from += piece.length
+      }
+    } else if (folded !== '') tokens.push({ kind: kindOf(folded), text: folded, raw, start, end, glued })
+    if (folded !== '' || glued) previousEnd = end
   }
   return tokens
+}
+
+function plain(written: string): string {
+  return withLatinLookAlikes(written.normalize('NFKC').replace(INVISIBLE, ''))
 }
 
 function kindOf(folded: string): Token['kind'] {

@@ -1,13 +1,21 @@
+import { LRUCache } from 'lru-cache'
 import { fold } from '#core/index/analysis/words.ts'
 import { familyOf, type ActMention } from '#law/citations/citation.ts'
-import { tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
+import { SOCIAL_VOLUMES } from '#law/citations/grammars/de.ts'
+import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
+import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
+import { lex, tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
+import { asItStands } from './going-on.ts'
+import { readPlace } from './places.ts'
 import { KNOWN_NAMES } from './known-acts.ts'
 
 /**
  * Longer names are ignored, because no act has one. The bound also limits the comparison at each position of a query.
  */
 const ALIAS_TOKENS_MAX = 32
+/** Words of questions whose stems are kept. */
+const STEMS_MAX = 10_000
 /** Signs that are optional between two words of a name: `C. civ.`, `DS-GVO`, `Fees Rules (FEES)`. */
 const LOOSE_SIGNS = new Set(['.', '-', '–', "'", '(', ')', ',', '&'])
 const LOOSE_SIGNS_TOGETHER_MAX = 2
@@ -21,8 +29,18 @@ type Standalone = 'any' | 'cased' | 'never'
 export interface ActAliases {
   /** The longest name that starts at this token. */
   readonly find: (tokens: TokenStream, at: number) => ActMention | undefined
+  /** Codes of the languages of the version. */
+  readonly languages: ReadonlySet<string>
   /** The act whose sections are numbered under this part of the Code of Federal Regulations (`1026.43`: part 1026). */
   readonly actOfPart: (part: string) => string | undefined
+}
+
+/** What a version says of the names of its acts. */
+export interface VersionWords {
+  /** Codes of its jurisdictions: a place of another one beside a name makes it the name of another act. */
+  readonly jurisdictions?: readonly string[]
+  /** BCP 47; inflected names are found in those that have cases. */
+  readonly languages?: readonly string[]
 }
 
 /** A name of an act. */
@@ -46,19 +64,43 @@ interface Node {
  * `entries` may be in any order. If an alias occurs twice, the lowest act id wins. Names of the corpus override
  * built-in names.
  */
-export function createActAliases(entries: Iterable<readonly [alias: string, act: string]>): ActAliases {
+export function createActAliases(
+  entries: Iterable<readonly [alias: string, act: string]>,
+  version: VersionWords = {},
+): ActAliases {
   const root: Node = { next: new Map(), name: undefined }
   const parts = new Map<string, string>()
+  const years = new Map<string, string[]>()
   const sorted = [...entries].toSorted(([a, actA], [b, actB]) => compare(actB, actA) || compare(b, a))
   const own = sorted.map(([alias, act]) => corpusName(alias, act))
   // Another form of a name never replaces a name that is written so.
   for (const name of [...BUILT_IN_FORMS, ...own.flatMap(formsOf), ...BUILT_IN, ...own]) insert(root, name)
-  for (const [, act] of sorted) {
+  for (const [alias, act] of sorted) {
+    const named = `${alias} ${act}`.match(/(?<!\d)(?:1[89]|20)\d\d(?!\d)/g)
+    if (named !== null) years.set(act, [...(years.get(act) ?? []), ...named])
     const part = /^cfr:\d+\/(\d{3,})$/.exec(act)?.[1]
     if (part !== undefined) parts.set(part, act)
   }
+  const languages = new Set((version.languages ?? []).map((tag) => tag.split('-', 1)[0] ?? '').map(oneNorwegian))
+  const inflected: Node = { next: new Map(), name: undefined }
+  const stems = new LRUCache<string, string>({ max: STEMS_MAX })
+  const stem = (word: string): string => {
+    const known = stems.get(word) ?? stemOf(word, languages)
+    stems.set(word, known)
+    return known
+  }
+  // The names of places are read once, before the first question.
+  if (version.jurisdictions !== undefined) readPlace(lex('a'), 0)
+  if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
+    for (const name of own) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
-    find: (tokens, at) => find(root, tokens, at),
+    languages,
+    find: (tokens, at) => {
+      const mention =
+        find(root, tokens, at) ?? (inflected.next.size > 0 ? find(inflected, tokens, at, stem) : undefined)
+      if (mention === undefined || isOtherYear(tokens, mention, years)) return undefined
+      return asItStands(tokens, at, withKind(tokens, mention), version.jurisdictions)
+    },
     actOfPart: (part) => parts.get(part) ?? (/^10\d\d$/.test(part) ? `cfr:12/${part}` : undefined),
   }
 }
@@ -98,10 +140,23 @@ function formsOf({ act, written, standalone, casedAlways }: Name): Name[] {
   if (casedAlways) return []
   const figures = otherFigures(written)
   const forms = figures === undefined ? [] : [figures]
+  const law = /^Public Law\s?(\d.*)$/.exec(written)?.[1]
+  if (law !== undefined) forms.push(...PUBLIC_LAWS.map((words) => `${words} ${law}`))
+  const volume = /^SGB (\d{1,2})$/.exec(figures === undefined ? '' : written)?.[1]
+  const ordinal = volume === undefined ? undefined : SOCIAL_VOLUMES[Number(volume) - 1]
+  if (ordinal !== undefined)
+    for (const [ending, noun] of SOCIAL_BOOKS) forms.push(`${ordinal}${ending} ${noun} Sozialgesetzbuch`)
   if (/^Gesetz\s/.test(written)) forms.push(written.replace('Gesetz', 'Gesetzes'))
   if (/^\S*\p{Ll}(?:gesetz|gesetzbuch|-Gesetz|vertrag)$/u.test(written)) forms.push(`${written}es`, `${written}s`)
   return forms.map((form) => nameOf(form, act, standalone, false))
 }
+
+const PUBLIC_LAWS = ['Public Law No.', 'Pub. L.', 'Pub. L. No.', 'P.L.']
+const SOCIAL_BOOKS = [
+  ['es', 'Buch'],
+  ['en', 'Buch'],
+  ['en', 'Buches'],
+] as const
 
 function insert(root: Node, name: Name): void {
   if (name.words.length === 0) return
@@ -115,13 +170,22 @@ function insert(root: Node, name: Name): void {
   node.name = { ...name, standalone, casedAlways }
 }
 
-function find(root: Node, tokens: TokenStream, at: number): ActMention | undefined {
+function oneNorwegian(code: string): string {
+  return code === 'no' || code === 'nn' ? 'nb' : code
+}
+
+function find(
+  root: Node,
+  tokens: TokenStream,
+  at: number,
+  formOf = (word: string): string => word,
+): ActMention | undefined {
   let node: Node = root
   let best: ActMention | undefined
   let loose = 0
   for (let index = at; index < tokens.length && index - at < ALIAS_TOKENS_MAX * 2; index += 1) {
     const text = tokens.text(index)
-    const next = node.next.get(text)
+    const next = node.next.get(formOf(text))
     if (next === undefined) {
       if (index === at || loose >= LOOSE_SIGNS_TOGETHER_MAX || !LOOSE_SIGNS.has(text)) break
       loose += 1
@@ -137,7 +201,8 @@ function find(root: Node, tokens: TokenStream, at: number): ActMention | undefin
 function matchOf(name: Name, tokens: TokenStream, at: number, end: number): ActMention | undefined {
   const { act, standalone, written } = name
   const cased = lettersOf(tokens.slice(at, end)) === name.letters
-  const code = familyOf(act) === 'rulebook' && isWord(written)
+  // `AML`, but not `Biavlerloven`.
+  const code = familyOf(act) === 'rulebook' && isWord(written) && !/\p{Ll}{5}/u.test(written)
   if ((name.casedAlways && !cased) || (!code && isOtherVolume(tokens, end, name))) return undefined
   // A full stop may belong to the name (`C. civ.`), unless it ends the text.
   const isPointed = written.endsWith('.') && tokens.reads(end, '.') && end + 1 < tokens.length
@@ -147,9 +212,34 @@ function matchOf(name: Name, tokens: TokenStream, at: number, end: number): ActM
 
 /** `CRR2` and `CRR II` are other acts than `CRR`. */
 function isOtherVolume(tokens: TokenStream, end: number, { act, written }: Name): boolean {
+  // `Ley 88/2003` is another law than `Ley 88`.
+  if (tokens.isNumber(end - 1)) return tokens.isContinued(end, '/', '-', '–') && tokens.isGlued(end + 1)
   if (!tokens.isWord(end - 1) || !isWord(written)) return false
   if (tokens.isGlued(end)) return tokens.isNumber(end)
   return familyOf(act) === 'eu' && /^(?:II|III|IV|V|VI)$/.test(tokens.raw(end))
+}
+
+/** `MiCA Regulation`, `DORA-Verordnung`, `the AML rulebook`: the word for the act's kind belongs to its name. */
+function withKind(tokens: TokenStream, mention: ActMention): ActMention {
+  if (familyOf(mention.act) === 'eu') return { ...mention, end: afterKindOfAct(tokens, mention.end) }
+  const end = mention.code === true ? afterRulebookWord(tokens, mention.end) : undefined
+  return end === undefined ? mention : { ...mention, end, standalone: true }
+}
+
+/** A kind before a number begins another mention: `DORA Regulation (EU) 2022/2554`. */
+function afterKindOfAct(tokens: TokenStream, at: number): number {
+  const kind = tokens.skip(at, '-')
+  const isKind = tokens.reads(kind, 'regulation', 'directive', 'act', 'verordnung', 'richtlinie', 'vo', 'rl')
+  const next = tokens.get(kind + 1)
+  return isKind && next?.text !== '(' && (next?.kind !== 'number' || tokens.get(kind + 2)?.text !== '/') ? kind + 1 : at
+}
+
+const NOUNS_BEFORE_YEAR = ['act', 'order', 'regulations', 'rules', 'ordinance', 'bill', 'measure']
+
+/** `Companies Act 1985`, where the act of this name is of another year. */
+function isOtherYear(tokens: TokenStream, { act, end }: ActMention, years: ReadonlyMap<string, string[]>): boolean {
+  if (!tokens.isYear(end) || !tokens.reads(end - 1, ...NOUNS_BEFORE_YEAR)) return false
+  return years.get(act)?.includes(tokens.text(end)) === false
 }
 
 /** A name with its number in the other figures: `PSD2` is `PSD II`, `MiFID II` is `MiFID 2`. */

@@ -1,9 +1,11 @@
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import { actBeside, type ActMention } from '#law/citations/citation.ts'
+import { languagesIn } from '#law/citations/lexer/languages.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
 import type { ActAliases } from './aliases.ts'
+import { asItStands } from './going-on.ts'
 import { isNonStatutoryInitials } from './non-statutory.ts'
 import { readDatedAct, readNameAlone, readWrittenName, withListedInBrackets } from './written-names.ts'
 
@@ -32,6 +34,17 @@ export function readUnresolvedAfter(
   linked: boolean,
   aliases: ActAliases,
 ): ActMention | undefined {
+  const mention = readName(tokens, at, designator, linked, aliases)
+  return mention && asItStands(tokens, at, mention, undefined)
+}
+
+function readName(
+  tokens: TokenStream,
+  at: number,
+  designator: Designator,
+  linked: boolean,
+  aliases: ActAliases,
+): ActMention | undefined {
   const dated = linked ? readDatedAct(tokens, at) : undefined
   const named = designator.kind === 'title' && !linked ? undefined : readWrittenName(tokens, at, linked, aliases)
   const written = dated ?? withListedInBrackets(tokens, named, aliases)
@@ -39,7 +52,8 @@ export function readUnresolvedAfter(
   const takesInitials = KINDS_WITH_INITIALS.test(designator.kind) || (linked && tokens.reads(at - 1, 'the', 'of'))
   // `FA 2004`: initials with their year name an act beside any kind of provision.
   if (!takesInitials && !(tokens.isYear(at + 1) && !tokens.isGlued(at + 1))) return undefined
-  return readNumberedName(tokens, at) ?? readInitials(tokens, at, designator.kind === 'sign')
+  const isForeign = languagesIn(tokens, aliases.languages).size > 0
+  return readNumberedName(tokens, at) ?? readInitials(tokens, at, designator.kind === 'sign', isForeign ? 2 : 3)
 }
 
 /**
@@ -87,7 +101,7 @@ function readNumberedName(tokens: TokenStream, at: number): ActMention | undefin
 }
 
 /** `EMRK`, `BauGB`, `CRR2`, `SGB II`: two capitals or more in one word. */
-function readInitials(tokens: TokenStream, at: number, german: boolean): ActMention | undefined {
+function readInitials(tokens: TokenStream, at: number, german: boolean, least = 3): ActMention | undefined {
   const [text, raw] = [tokens.text(at), tokens.raw(at)]
   if (tokens.isGlued(at) || !isInitials(raw) || isOtherInitials(text)) return undefined
   const next = tokens.isGlued(at + 1) ? (tokens.digits(at + 1, 1, 2) ?? '') : ''
@@ -98,7 +112,7 @@ function readInitials(tokens: TokenStream, at: number, german: boolean): ActMent
   const isVolume = text === 'sgb' && /^(?:[IVX]{1,4}|\d{1,2})$/.test(tokens.raw(end))
   // An abbreviation ends with the capital of `Gesetz`, `Ordnung`, `Buch`, `Verordnung`, `Recht`, `Vertrag`, `Satzung`.
   const scheme = german && next === '' && /[GOBVRS]$/.test(raw) ? 'de' : 'name'
-  if (raw.length < 3 && scheme !== 'de') return undefined
+  if (raw.length < least && scheme !== 'de') return undefined
   return actBeside(`${scheme}:${text}${next}${isVolume ? `-${tokens.text(end)}` : ''}`, isVolume ? end + 1 : end)
 }
 

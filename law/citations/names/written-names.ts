@@ -2,6 +2,7 @@ import { actBeside, type ActMention } from '#law/citations/citation.ts'
 import { readGermanName } from '#law/citations/grammars/de.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchName } from '#law/citations/grammars/fr.ts'
+import { endOfForeignName, languagesIn } from '#law/citations/lexer/languages.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import type { ActAliases } from './aliases.ts'
@@ -35,7 +36,8 @@ export function readWrittenName(
     readGermanName(tokens, at, linked) ??
     readFrenchName(tokens, at) ??
     readNamedAct(tokens, at, aliases)
-  if (named !== undefined || !linked) return named
+  const foreign = named === undefined ? readForeignName(tokens, at, aliases) : undefined
+  if (named !== undefined || foreign !== undefined || !linked) return named ?? foreign
   const isConstitution = tokens.reads(at, 'constitution', 'verfassung', 'bundesverfassung')
   const constitution = isConstitution ? actBeside(`name:${tokens.text(at)}`, at + 1) : undefined
   return readLowerCaseAct(tokens, at) ?? readLawOf(tokens, at) ?? constitution
@@ -43,6 +45,9 @@ export function readWrittenName(
 
 /** Reads such a name with no provision before it. A function word or a kind of provision begins none. */
 export function readNameAlone(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+  const foreign = readForeignName(tokens, at, aliases)
+  // Only beside a provision: a listed name may begin within it.
+  if (foreign !== undefined) return { ...foreign, standalone: true }
   const local = readPublicLaw(tokens, at) ?? readGermanName(tokens, at, true) ?? readFrenchName(tokens, at)
   if (local !== undefined || !tokens.isCapitalised(at) || FUNCTION_WORD_FORMS.has(tokens.text(at))) return local
   const isNoun = LEGAL_NOUNS.has(tokens.text(at)) || readDesignator(tokens, at) !== undefined
@@ -51,10 +56,19 @@ export function readNameAlone(tokens: TokenStream, at: number, aliases: ActAlias
     : readNamedAct(tokens, at, aliases)
 }
 
+function readForeignName(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+  const languages = languagesIn(tokens, aliases.languages)
+  if (languages.size === 0) return undefined
+  const end = endOfForeignName(tokens, at, languages, (index) => aliases.find(tokens, index) !== undefined)
+  return end === undefined ? undefined : actBeside(`name:${wordsOf(tokens, at, end)}`, end)
+}
+
 /** The corpus does not hold such an act: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. */
 function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   // `Chapter 2 (Rules Applicable to All Bodies)`: a heading.
   if (!tokens.isWord(at) || (tokens.reads(at, 'rules') && tokens.isCapitalised(at + 1))) return undefined
+  // `Annex II to Regulation (EU) 2020/999`: a part of that act.
+  if (/^(?:annex|schedule|appendix|supplement)$/.test(readDesignator(tokens, at)?.kind ?? '')) return undefined
   let end: number | undefined
   let capitals = 0
   let inTail = false

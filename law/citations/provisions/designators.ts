@@ -1,5 +1,6 @@
+import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { kindOf, PARTS_MAX, readBrackets, readDesignation, readRoman, type Designation, type Part } from './numbers.ts'
+import { readBrackets, readDesignation, readRoman, wholeNumber, type Designation } from './numbers.ts'
 
 export interface Designator {
   readonly kind: DesignatorKind
@@ -13,6 +14,10 @@ export interface Designator {
   readonly abbreviated: boolean
   /** A hyphen is part of the number, never a range: `aux articles 22-1 et 22-2`. */
   readonly hyphenated?: boolean
+  /** A dash before digits is a hyphen, as the United States Code prints it. */
+  readonly dashed?: boolean
+  /** `§§`: a hyphen between ascending numbers is a range. */
+  readonly ranged?: boolean
 }
 
 /**
@@ -26,13 +31,14 @@ const DESIGNATORS = [
   ['regulation', 'regulation', 'regulations', 'reg regs'],
   ['recital', 'recital erwagungsgrund considerant', 'recitals erwagungsgrunde erwagungsgrunden considerants', 'erwg'],
   ['recital', '', '', 'rec recs'],
-  ['annex', 'annex anhang annexe', 'annexes anhange', ''],
+  ['annex', 'annex anhang anhangs anhanges anlage annexe', 'annexes anhange anlagen', ''],
   ['schedule', 'schedule', 'schedules', 'sch sched'],
   ['chapter', 'chapter kapitel chapitre', 'chapters chapitres', ''],
   ['part', 'part teil partie', 'parts', 'pt'],
   ['title', 'title titel titre', 'titres', ''],
   ['appendix', 'appendix', 'appendices', 'app'],
-  ['supplement', 'supplement', '', ''],
+  ['supplement', 'supplement', '', 'supp'],
+  ['subpart', 'subpart', 'subparts', 'subpt'],
   ['sign', 'paragraf paragrafen', '', ''],
   ['paragraph', 'paragraph paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
 ] as const
@@ -44,6 +50,12 @@ for (const [kind, singular, plural, abbreviations] of DESIGNATORS) {
   for (const word of plural.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
   for (const word of abbreviations.split(' ')) words.set(word, { kind, plural: /.s$/.test(word), abbreviated: true })
 }
+for (const { article, annex } of LANGUAGES.values())
+  for (const [kind, of] of [
+    ['article', article],
+    ['annex', annex],
+  ] as const)
+    for (const word of of) if (!words.has(word)) words.set(word, { kind, plural: false, abbreviated: word.length < 4 })
 words.delete('')
 
 /** A designator that no word states: the number at `end` is of this kind. */
@@ -56,6 +68,8 @@ export function readDesignator(tokens: TokenStream, at: number): Designator | un
   if (tokens.isSectionSign(at)) return impliedDesignator('sign', tokens.skip(at + 1, '§'), tokens.text(at).length > 1)
   const word = tokens.isWord(at) ? words.get(tokens.text(at)) : undefined
   if (word === undefined || isInsideWord(tokens, at)) return undefined
+  // `čl.` is an article, `cl.` a clause.
+  if (tokens.raw(at).toLowerCase() === 'cl') return undefined
   const hasPoint = tokens.reads(at + 1, '.')
   if (hasPoint && !word.abbreviated) return undefined
   const afterPoint = hasPoint ? at + 2 : at + 1
@@ -68,7 +82,7 @@ export function readDesignator(tokens: TokenStream, at: number): Designator | un
 }
 
 /** Kinds whose name precedes the number in a path: `annex-3`, `recital-26`. */
-const CONTAINERS = /^(?:recital|annex|schedule|chapter|part|title|appendix|supplement)$/
+const CONTAINERS = /^(?:recital|annex|schedule|chapter|part|title|appendix|supplement|subpart)$/
 
 export function isContainer(kind: DesignatorKind): boolean {
   return CONTAINERS.test(kind)
@@ -78,6 +92,8 @@ export function isContainer(kind: DesignatorKind): boolean {
 function isInsideWord(tokens: TokenStream, at: number): boolean {
   if (!tokens.isGlued(at)) return false
   const before = tokens.get(at - 1)
+  // `l-artikolu`: the Maltese article.
+  if (before?.text === '-' && tokens.reads(at - 2, 'l') && !tokens.isGlued(at - 2)) return false
   if (before?.text === '.') return !tokens.isCapitalised(at)
   if (before?.text === "'" && tokens.reads(at, 's')) return true
   return before?.kind !== 'sign' || ['-', '@', '_', '/', '\\'].includes(before.text)
@@ -93,9 +109,10 @@ export function hasFrenchArticle(tokens: TokenStream, at: number): boolean {
 export function readNumber(tokens: TokenStream, from: number, designator: Designator): Designation | undefined {
   const { kind } = designator
   const at = afterNumberWord(tokens, from)
-  const designation = readDesignation(tokens, at)
-  if (designation !== undefined)
-    return kind === 'section' || kind === 'sign' ? readHyphenated(tokens, designation) : designation
+  const read = readDesignation(tokens, at, designator.dashed)
+  const hyphenated = read !== undefined && (kind === 'section' || kind === 'sign') ? readHyphenated(tokens, read) : read
+  const designation = wholeNumber(tokens, at, hyphenated)
+  if (designation !== undefined) return designation
   if (kind === 'recital') return readBracketed(tokens, at)
   const isNumbered = kind === 'article' || kind === 'section' || kind === 'rule' || kind === 'regulation'
   const lettered = isNumbered ? readLettered(tokens, at, designator) : undefined
@@ -104,7 +121,7 @@ export function readNumber(tokens: TokenStream, from: number, designator: Design
   if (kind === 'article' && tokens.reads(at, 'l', 'r', 'd')) return undefined
   const isFirst = tokens.reads(at, 'premier') || (kind !== 'article' && tokens.reads(at, 'ier'))
   if (isFirst) return { parts: [{ text: '1', kind: 'main', keyword: '' }], end: at + 1, hyphen: false }
-  return readNumeral(tokens, at, kind === 'appendix' || kind === 'supplement')
+  return readNumeral(tokens, at, /^(?:appendix|supplement|subpart)$/.test(kind))
 }
 
 /** `article n° 1382`, `recital no. 47`. */
@@ -122,13 +139,17 @@ function readBracketed(tokens: TokenStream, at: number): Designation | undefined
   return { parts: [{ ...part, kind: 'main' }], end, hyphen: false }
 }
 
-/** `206(4)-2`: rules of the Securities and Exchange Commission continue after the bracket. */
+/**
+ * `206(4)-2`: rules of the Securities and Exchange Commission continue after the bracket. In `10a(1)-10c(2)` a greater
+ * number ends a range.
+ */
 function readHyphenated(tokens: TokenStream, designation: Designation): Designation {
   const { parts, end } = designation
   const number = tokens.text(end + 1)
   const isContinued =
     tokens.reads(end, '-') && tokens.isGlued(end) && tokens.isNumber(end + 1) && tokens.isGlued(end + 1)
-  if (!isContinued || !tokens.reads(end - 1, ')')) return designation
+  const isRange = Number(number) >= Number.parseInt(parts[0]?.text ?? '', 10)
+  if (!isContinued || isRange || !tokens.reads(end - 1, ')')) return designation
   const brackets = readBrackets(tokens, end + 2)
   return {
     ...designation,
@@ -142,6 +163,9 @@ function readLettered(tokens: TokenStream, at: number, { kind, capitalised }: De
   // `SECTION II` is the heading of a part of guidance.
   const isAllCapitals = /^\p{Lu}{2,}$/u.test(tokens.raw(at - 1))
   const raw = tokens.raw(at)
+  // `section I of the By-law`: a numeral that is a word as well.
+  if (kind === 'section' && /^[IVXL]+$/.test(raw) && (at + 1 === tokens.length || isOfName(tokens, at + 1)))
+    return readNumeral(tokens, at, false)
   if (/^[IVXL]{2,}$/.test(raw)) return capitalised && !isAllCapitals ? readNumeral(tokens, at, false) : undefined
   if (kind === 'section' || !/^[A-Z]$/.test(raw) || !tokens.isGlued(at + 1)) return undefined
   const designation = readDesignation(tokens, at + 1)
@@ -150,23 +174,31 @@ function readLettered(tokens: TokenStream, at: number, { kind, capitalised }: De
   return { ...designation, parts: [{ ...first, text: tokens.text(at) + first.text }, ...rest] }
 }
 
+function isOfName(tokens: TokenStream, at: number): boolean {
+  return tokens.reads(at, 'of') && tokens.isCapitalised(tokens.skip(at + 1, 'the'))
+}
+
 /**
- * Reads the number of an annex or chapter: a Roman numeral (`Annex III`), or a letter (`Appendix C`, `Appendix MS-2`).
+ * Reads the number of an annex or chapter: a Roman numeral (`Annex III`), or letters with their digits (`Appendix C`,
+ * `Appendix M1`, `Appendix MS-2`, `Subpart OOOOa`), of which each is another one.
  */
 function readNumeral(tokens: TokenStream, at: number, letters: boolean): Designation | undefined {
   const text = tokens.text(at)
-  if (!/^\p{Lu}+$/u.test(tokens.raw(at)) || tokens.isContinued(at + 1, "'")) return undefined
+  const shape = letters ? /^(?:\p{Lu}{1,2}|(\p{Lu})\1{2,4}[a-z]?|\p{Lu}[a-z])$/u : /^\p{Lu}+$/u
+  if (!shape.test(tokens.raw(at)) || (tokens.isContinued(at + 1, "'") && !tokens.isNumber(at + 1))) return undefined
   const value = letters || text === 'l' ? undefined : readRoman(text)
-  if (value === undefined && text.length > (letters ? 2 : 1)) return undefined
-  const parts: Part[] = [{ text: value === undefined ? text : String(value), kind: 'main', keyword: '' }]
-  let end = at + 1
+  if (value === undefined && !letters && text.length > 1) return undefined
+  let [number, end] = [value === undefined ? text : String(value), at + 1]
+  if (value === undefined && tokens.isGlued(end) && tokens.isNumber(end)) {
+    number += tokens.text(end)
+    end += 1
+  }
   while (tokens.reads(end, '-') && tokens.isGlued(end) && tokens.isGlued(end + 1)) {
     const next = tokens.text(end + 1)
-    const isPart = value === undefined && /^(?:\d{1,3}|[a-z]|[ivx]{1,5})$/.test(next)
-    if (!isPart || parts.length >= PARTS_MAX) break
-    parts.push({ text: next, kind: kindOf(next), keyword: '' })
+    if (value !== undefined || !/^(?:\d{1,3}|[a-z]|[ivx]{1,5})$/.test(next)) break
+    number += `-${next}`
     end += 2
   }
   const brackets = readBrackets(tokens, end)
-  return { parts: [...parts, ...brackets.parts], end: brackets.end, hyphen: false }
+  return { parts: [{ text: number, kind: 'main', keyword: '' }, ...brackets.parts], end: brackets.end, hyphen: false }
 }

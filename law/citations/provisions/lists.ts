@@ -59,10 +59,33 @@ export function readFirst(tokens: TokenStream, designator: Designator): Element 
     : qualified(tokens, designator, designator.end, designation)
 }
 
-function qualified(tokens: TokenStream, { kind }: Designator, from: number, designation: Designation): Element {
+function qualified(tokens: TokenStream, designator: Designator, from: number, designation: Designation): Element {
   const { parts, end, hyphen } = designation
-  const more = readQualifiers(tokens, end, DIVISIONS[kind])
+  const more = readQualifiers(tokens, end, DIVISIONS[designator.kind], hasSigns(tokens, designator))
+  const [first, ...rest] = [...parts, ...more.parts]
+  // `42 U.S.C. § 1983 note`: a note that hangs under a provision is another one.
+  const note = tokens.skip(more.end, ',', '(')
+  if (first !== undefined && isNote(tokens, note)) {
+    const to = tokens.skip(note + 1, tokens.reads(more.end, '(') ? ')' : '.')
+    return { parts: [{ ...first, text: `${first.text}-note` }, ...rest], from, to }
+  }
   return { parts: [...parts, ...more.parts], from, to: more.end, hyphen: hyphen && more.parts.length === 0 }
+}
+
+/** Articles in whose language a section sign is a paragraph: `article 6, § 1`, but not `Art. 6, § 1`. */
+function hasSigns(tokens: TokenStream, { kind, end }: Designator): boolean {
+  const at = tokens.reads(end - 1, '.') ? end - 2 : end - 1
+  return (
+    kind === 'article' && (!tokens.isCapitalised(at) || tokens.reads(at, 'article', 'articolo', 'articulo', 'artigo'))
+  )
+}
+
+/** A noun, and no verb as in `note that …`. */
+function isNote(tokens: TokenStream, at: number): boolean {
+  const next = tokens.get(tokens.skip(at + 1, '.'))
+  if (!tokens.reads(at, 'note', 'notes', 'nt', 'nts')) return false
+  if (tokens.reads(at, 'notes')) return next === undefined || next.kind === 'sign'
+  return next === undefined || !/^(?:that|the|this|how|which|a|an|if|when|any)$/.test(next.text)
 }
 
 function readNext(tokens: TokenStream, designator: Designator, last: Element): Element | undefined {

@@ -1,7 +1,7 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Longer designations are cut; no provision has more levels. */
-export const PARTS_MAX = 16
+const PARTS_MAX = 16
 
 /**
  * One part of a provision's number, and how it was written. Lists replace parts of the same kind (`12(1) and (2)`,
@@ -35,7 +35,7 @@ interface Piece {
 const NATIONAL_ACT = /^(?!(?:AG|KG|OHG|UG|EG)$)\p{Lu}\p{L}{0,8}(?:\p{L}[GB]|[GB]|[^V]O)$/u
 const SUFFIX = /^[a-z]{1,2}$/
 const COUNTING = new Set('st nd rd th km kg mg ml cm mm gb mb k m h x am pm er re eme'.split(' '))
-const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septies'])
+const INSERTED = /^(?:bis|ter|quater|(?:quinqu|sex|sept|oct|no[nv]|vic|tric|[a-z]*dec)ies)$/
 const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
 const LETTER_ENDS: readonly string[] = [',', ';', ':', '?', ')', '–', 'und', 'oder', 'bis', 'ff']
 const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
@@ -43,16 +43,18 @@ const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7}
 /**
  * Reads the number of a provision with the brackets after it: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`,
  * `2000e-2`.
+ * @param dashed a dash before digits is a hyphen, as the United States Code prints it: `254l–1`.
  */
-export function readDesignation(tokens: TokenStream, at: number): Designation | undefined {
+export function readDesignation(tokens: TokenStream, at: number, dashed = false): Designation | undefined {
   const series = readSeries(tokens, at)
-  const first = readPiece(tokens, series.end)
-  if (first === undefined || isQuantity(tokens, first.end)) return undefined
+  const first = readPiece(tokens, series.end, dashed)
+  const isListed = tokens.isSectionSign(at - 1) && tokens.reads(first?.end ?? at, ',')
+  if (first === undefined || (!isListed && isQuantity(tokens, first.end))) return undefined
   const parts: Part[] = [{ text: series.prefix + first.text, kind: 'main', keyword: '' }]
   let { end } = first
   let hyphen = first.hyphen && series.prefix === ''
   while (parts.length < PARTS_MAX && tokens.reads(end, '.') && tokens.isGlued(end) && tokens.isGlued(end + 1)) {
-    const next = beforeRange(tokens, readPiece(tokens, end + 1)) ?? readLetter(tokens, end + 1)
+    const next = beforeRange(tokens, readPiece(tokens, end + 1, dashed)) ?? readLetter(tokens, end + 1)
     if (next === undefined) break
     if (isQuantity(tokens, next.end)) return undefined
     hyphen = next.hyphen && /^\d+-\d+$/.test(next.text)
@@ -116,7 +118,7 @@ function readSeries(tokens: TokenStream, at: number): { prefix: string; end: num
  * Reads digits with a letter or a Latin suffix and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`,
  * `2000e-2`.
  */
-function readPiece(tokens: TokenStream, at: number): Piece | undefined {
+function readPiece(tokens: TokenStream, at: number, dashed = false): Piece | undefined {
   const digits = tokens.digits(at, 1, 6)
   if (digits === undefined) return undefined
   const suffixed = readSuffix(tokens, at + 1)
@@ -124,16 +126,17 @@ function readPiece(tokens: TokenStream, at: number): Piece | undefined {
   let text = digits + suffixed.text
   let { end } = suffixed
   let hyphen = false
-  while (
-    (tokens.reads(end, '-') || descends(tokens, end)) &&
-    tokens.isGlued(end) &&
-    tokens.isGlued(end + 1) &&
-    text.length < 32
-  ) {
-    const more = tokens.digits(end + 1, 1, 5)
-    const moreSuffixed = more === undefined ? undefined : readSuffix(tokens, end + 2)
+  while (isHyphen(tokens, end, dashed) && text.length < 32) {
+    const inserted = readInserted(tokens, end + 1)
+    const more = tokens.digits(end + 1, 1, 5) ?? inserted?.text
+    const moreSuffixed = inserted ?? (more === undefined ? undefined : readSuffix(tokens, end + 2))
     if (more === undefined || moreSuffixed === undefined)
       return tokens.isWord(end + 1) ? undefined : { text, end, hyphen }
+    if (inserted !== undefined) {
+      text += more
+      end = inserted.end
+      continue
+    }
     text += `-${more}${moreSuffixed.text}`
     hyphen = true
     end = moreSuffixed.end
@@ -141,6 +144,22 @@ function readPiece(tokens: TokenStream, at: number): Piece | undefined {
   const letter = tokens.get(end)
   const isLettered = hyphen && letter !== undefined && /^[A-Z]$/.test(letter.raw) && !tokens.isGlued(end + 1)
   return isLettered ? { text: `${text}-${letter.text}`, end: end + 1, hyphen } : { text, end, hyphen }
+}
+
+function isHyphen(tokens: TokenStream, at: number, dashed: boolean): boolean {
+  if (!tokens.isGlued(at) || !tokens.isGlued(at + 1)) return false
+  if (tokens.reads(at, '-')) return true
+  const isLettered = tokens.isWord(at - 1) || tokens.text(at - 1) === tokens.text(at + 1)
+  const isDash = dashed && isLettered && tokens.raw(at) !== '—' && tokens.isNumber(at + 1) && !tokens.reads(at + 2, '.')
+  return tokens.reads(at, '–') && (isDash || readInserted(tokens, at + 1) !== undefined || descends(tokens, at))
+}
+
+/** `6-bis`, `2-A`: what stands behind a hyphen and is no number. */
+function readInserted(tokens: TokenStream, at: number): Piece | undefined {
+  const { text = '', raw = '' } = tokens.get(at) ?? {}
+  if (tokens.isContinued(at + 1, '-', "'") && !(tokens.reads(at + 1, '-') && tokens.isNumber(at + 2))) return undefined
+  if (INSERTED.test(text)) return { text, end: at + 1, hyphen: false }
+  return /^[A-Z]$/.test(raw) ? { text: `-${text}`, end: at + 1, hyphen: false } : undefined
 }
 
 /** Removes the part after the hyphen if the hyphen separates two numbers: `8.3.1-8.3.4`. */
@@ -155,6 +174,59 @@ function beforeRange(tokens: TokenStream, piece: Piece | undefined): Piece | und
   let { end } = piece
   while (!tokens.reads(end - 1, '-', '–')) end -= 1
   return { text: piece.text.slice(0, piece.text.lastIndexOf('-')), end: end - 1, hyphen: false }
+}
+
+/** Signs that join what is written together to one name, before letters or digits. */
+const JOINING = new Set(['-', '–', '/', '_', '@', '°', '*', '+', '~', ':', '.', '='])
+const BRACKET_TOKENS_MAX = 4
+
+/**
+ * A number that goes on in a way that is not read is another number: its name is all that is written together, as in
+ * `7/2`, `22abc`. Undefined where it is no number of a provision (`5th`, `10km`).
+ * @param read what was read of it.
+ */
+export function wholeNumber(tokens: TokenStream, at: number, read: Designation | undefined): Designation | undefined {
+  const start = read?.end ?? (tokens.isNumber(at) ? at + 1 : undefined)
+  if (start === undefined || (read === undefined && !isUnreadNumber(tokens, start))) return read
+  let end = start
+  for (let next = afterJoined(tokens, end); next > end; next = afterJoined(tokens, end)) end = next
+  if (end === start) return read
+  const written = tokens.slice(at, end).map(({ text }) => (text === '–' ? '-' : text))
+  const text = written.join('').replaceAll(/[/#*]/g, '~')
+  const brackets = readBrackets(tokens, end)
+  return { parts: [{ text, kind: 'main', keyword: '' }, ...brackets.parts], end: brackets.end, hyphen: false }
+}
+
+/** Letters follow that are no suffix, ordinal or unit. */
+function isUnreadNumber(tokens: TokenStream, at: number): boolean {
+  const word = tokens.isGlued(at) && tokens.isWord(at) ? tokens.text(at) : ''
+  if (word === '') return tokens.isContinued(at, '-', '/', ':') && tokens.isGlued(at + 1) && tokens.text(at) !== ''
+  return word.length <= 5 && !COUNTING.has(word) && !/^\p{Lu}/u.test(tokens.raw(at))
+}
+
+/** The position after what is written together with the token before it; the same position at the end of the name. */
+function afterJoined(tokens: TokenStream, at: number): number {
+  const token = tokens.get(at)
+  if (token?.glued !== true || token.raw === '—') return at
+  if (token.text.startsWith('^')) return at + 1
+  if (token.kind !== 'sign') return /^(?:\p{Lu}\p{L}{2,}|[IVX]+)$/u.test(token.raw) ? at : at + 1
+  const next = tokens.get(at + 1)
+  if (next?.glued !== true) return at
+  if (token.text === '(') {
+    const close = [...Array(BRACKET_TOKENS_MAX).keys()]
+      .map((each) => at + 2 + each)
+      .find((each) => tokens.reads(each, ')'))
+    const inside = close === undefined ? [] : tokens.slice(at + 1, close)
+    const isShort = inside.length > 0 && inside.every(({ kind, text }) => kind !== 'sign' && text.length <= 5)
+    return close !== undefined && isShort && inside.some(({ kind }) => kind === 'number') ? close + 1 : at
+  }
+  if (!JOINING.has(token.text)) return at
+  // Between numbers, or behind a bracket, a hyphen joins the ends of a range, and so does a dash.
+  const isRange = token.text === '–' || (token.text === '-' && (tokens.isNumber(at - 1) || tokens.reads(at - 1, ')')))
+  if (next.kind === 'number') return isRange ? at : at + 2
+  // A full stop, a colon or a dash may end what stands before a word.
+  if (next.kind !== 'word' || ['.', ':'].includes(token.text)) return at
+  return next.text.length <= (token.text === '–' ? 1 : 5) ? at + 2 : at
 }
 
 /** Whether the number before this position is part of an amount, a time, a fraction or a longer number. */
@@ -179,10 +251,22 @@ function descends(tokens: TokenStream, at: number): boolean {
 /** Reads the suffix of digits. Undefined if it makes them something else (`5th`, `10km`). */
 function readSuffix(tokens: TokenStream, at: number): { text: string; end: number } | undefined {
   const token = tokens.get(at)
+  if (token?.glued === true && token.text.startsWith('^')) return { text: token.text, end: at + 1 }
+  // `artículo 14º`, `artigo 1.º`: an ordinal.
+  const ordinal = tokens.reads(at, '.') && tokens.isGlued(at) ? at + 1 : at
+  if (tokens.reads(ordinal, '°') && tokens.isGlued(ordinal) && !tokens.isContinued(ordinal + 1))
+    return { text: '', end: ordinal + 1 }
   if (token?.kind !== 'word') return { text: '', end: at }
   const isGermanUntil =
     token.text === 'bis' && !token.glued && (tokens.isNumber(at + 1) || tokens.isSectionSign(at + 1))
-  if (INSERTED.has(token.text) && !isGermanUntil) return { text: token.text, end: at + 1 }
+  if (INSERTED.test(token.text) && !isGermanUntil) {
+    // `Article 6 quinquies A of the Paris Convention`, but `6 bis A company`.
+    const isLetter = /^[A-Z]$/.test(tokens.raw(at + 1)) && !tokens.isGlued(at + 1)
+    const ends = !tokens.isWord(at + 2) || tokens.isCapitalised(at + 2) || tokens.reads(at + 2, 'of', 'de', 'der', 'du')
+    return isLetter && ends
+      ? { text: `${token.text}-${tokens.text(at + 1)}`, end: at + 2 }
+      : { text: token.text, end: at + 1 }
+  }
   if (!token.glued) return isLetterApart(tokens, at) ? { text: token.text, end: at + 1 } : { text: '', end: at }
   if (isBeforeNationalAct(tokens, at) && ROMAN_PARAGRAPH.test(token.raw)) return { text: '', end: at }
   if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }

@@ -69,7 +69,7 @@ function withDesignator(
 }
 
 /** Returns the position after `of the`, `des`, `de l'`. Undefined if there is no such word. */
-function afterOf(tokens: TokenStream, at: number): number | undefined {
+export function afterOf(tokens: TokenStream, at: number): number | undefined {
   let index = at
   while (index < at + OF_MAX && OF.has(tokens.text(index))) index += 1
   return index === at ? undefined : index

@@ -1,3 +1,4 @@
+import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PARAGRAPH, type Part } from './numbers.ts'
 
@@ -7,17 +8,19 @@ import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PAR
  */
 const LEVELS = {
   paragraph:
-    'abs absatz absatze absatzes absatzen para paras paragraph paragraphs paragraphe paragraphes subsection subsections',
+    '¶ abs absatz absatze absatzes absatzen para paras paragraph paragraphs paragraphe paragraphes subsection subsections',
   point: 'point points lit litera buchst buchstabe buchstaben letter lettre doppelbuchst doppelbuchstabe',
   number: 'nr nrn nummer nummern ziff ziffer item items subparagraph subparagraphs subpoint',
 }
 const levelOfWord = new Map(
   Object.entries(LEVELS).flatMap(([level, words]) => words.split(' ').map((word) => [word, level] as const)),
 )
+const FOREIGN_PARTS = new Set([...LANGUAGES.values()].flatMap(({ paragraph }) => paragraph))
+for (const word of FOREIGN_PARTS) if (!levelOfWord.has(word)) levelOfWord.set(word, 'paragraph')
 
 /** Subdivisions that the publisher does not number. They are skipped and never part of the path. */
 const UNNUMBERED = new Set(
-  `satz satze s sentence sentences subparagraph subparagraphs hs halbsatz alt alternative var variante unterabs
+  `satz satze s sentence sentences subparagraph subparagraphs hs halbs halbsatz alt alternative var variante unterabs
     uabs unterabsatz unterabsatzes alinea alineas al phrase indent indents tiret tirets spiegelstrich`.split(/\s+/),
 )
 const ORDINALS = new Set(
@@ -36,14 +39,23 @@ export interface Qualified {
 /**
  * Reads everything that narrows the number before it: `Abs. 1 Satz 1 lit. f`, `paragraph 1, point (f)`, `I 1 f`,
  * `alinéa 2`, `ff.`. Paragraphs of a schedule are numbered across its parts.
- * @param divisions words of parts or sections that are no part of the path.
+ * @param divisions words of parts or sections that are no part of the path. @param signs behind a comma, a section sign
+ * is a paragraph, and a letter before a bracket a point: `article 6, § 1, f)`.
  */
-export function readQualifiers(tokens: TokenStream, at: number, divisions: readonly string[] = []): Qualified {
+export function readQualifiers(
+  tokens: TokenStream,
+  at: number,
+  divisions: readonly string[] = [],
+  signs = false,
+): Qualified {
   const parts: Part[] = []
   let end = readRomanParagraph(tokens, at, parts)
   for (let round = 0; round < 8; round += 1) {
-    const from = tokens.skip(tokens.skip(end, ','), 'the')
-    const qualified = readQualifier(tokens, from) ?? readUnnumbered(tokens, from, divisions) ?? readSign(tokens, from)
+    // `članak 5. stavak 2.`: the number of an ordinal has a full stop.
+    const isOrdinal = tokens.reads(end, '.') && FOREIGN_PARTS.has(tokens.raw(end + 1))
+    const from = isOrdinal ? end + 1 : tokens.skip(tokens.skip(end, ','), 'the')
+    const qualified =
+      readQualifier(tokens, from) ?? readUnnumbered(tokens, from, divisions) ?? readSign(tokens, from, signs)
     if (qualified === undefined || (from > end && isApart(tokens, parts, qualified))) break
     parts.push(...qualified.parts)
     end = qualified.end
@@ -62,8 +74,10 @@ function isApart(tokens: TokenStream, parts: readonly Part[], { parts: [next], e
 
 /** Reads one keyword with its number: `Abs. 1`, `point (f)`, `Buchst. aa`. */
 export function readQualifier(tokens: TokenStream, at: number): Qualified | undefined {
-  const level = levelOfWord.get(tokens.text(at))
-  const value = tokens.skip(at + 1, '.')
+  // `artigo 5.º, n.º 2`.
+  const isNumero = tokens.reads(at, 'n') && tokens.reads(at + 1, '.') && tokens.reads(at + 2, '°')
+  const level = isNumero ? 'paragraph' : levelOfWord.get(tokens.text(at))
+  const value = isNumero ? at + 3 : tokens.skip(at + 1, '.')
   if (level === undefined || (UNNUMBERED.has(tokens.text(at)) && tokens.isNumber(value))) return undefined
   return readSibling(tokens, value, level)
 }
@@ -76,7 +90,13 @@ export function readSibling(tokens: TokenStream, at: number, keyword: string): Q
   if (tokens.isNumber(at)) {
     const number = readDesignation(tokens, at)
     const [main, ...below] = number?.parts ?? []
-    if (number === undefined || main === undefined || number.hyphen) return undefined
+    if (number === undefined || main === undefined) return undefined
+    if (number.hyphen) {
+      // `Nr. 1-3`: the ends of a range.
+      const [low = '', high = ''] = main.text.split('-')
+      const isRange = /^\d+-\d+$/.test(main.text) && below.length === 0 && Number(low) < Number(high)
+      return isRange ? { parts: [{ text: low, kind: 'digit', keyword }], end: number.end - 2 } : undefined
+    }
     return { parts: [{ ...main, kind: kindOf(main.text), keyword }, ...below], end: tokens.skip(number.end, '°') }
   }
   const letter = keyword === 'point' ? readLetter(tokens, at) : undefined
@@ -84,8 +104,11 @@ export function readSibling(tokens: TokenStream, at: number, keyword: string): Q
 }
 
 /** `Artikel 246a § 1 EGBGB`, `Artikels 250 §§ 1 bis 3`: sections within an article. */
-function readSign(tokens: TokenStream, at: number): Qualified | undefined {
-  const isDirect = tokens.reads(at, '§', '§§') && tokens.get(at - 1)?.text !== ','
+function readSign(tokens: TokenStream, at: number, signs: boolean): Qualified | undefined {
+  const isItem = signs && tokens.reads(at + 1, ')') && tokens.isGlued(at + 1) && readLetter(tokens, at) !== undefined
+  if (isItem) return { parts: [{ text: tokens.text(at), kind: 'letter', keyword: 'point' }], end: at + 2 }
+  const isAfterComma = tokens.reads(at - 1, ',') && !(signs && tokens.text(at + 1).length < 3)
+  const isDirect = tokens.reads(at, '§', '§§') && !isAfterComma
   return isDirect ? readSibling(tokens, at + 1, 'section') : undefined
 }
 
@@ -123,9 +146,17 @@ function readRomanParagraph(tokens: TokenStream, at: number, parts: Part[]): num
   if (value === undefined || (tokens.isGlued(at) && !tokens.isNumber(at - 1))) return at
   if (tokens.isGlued(at + 1) && tokens.reads(at + 1, "'", '-')) return at
   const isNumber = tokens.isNumber(at + 1)
-  if (!isNumber && !tokens.isCapitalised(at + 1) && !isPartWord(tokens.text(at + 1))) return at
+  const isListed = isOfGerman(tokens, at - 2) && (tokens.get(at + 1) === undefined || tokens.reads(at + 1, ...LISTED))
+  if (!isNumber && !isListed && !tokens.isCapitalised(at + 1) && !isPartWord(tokens.text(at + 1))) return at
   parts.push({ text: String(value), kind: 'digit', keyword: 'paragraph' })
   return isNumber && tokens.text(at + 1).length === 1 ? at + 2 : at + 1
+}
+
+/** What may follow a paragraph that the list goes on with: `§§ 823 I, 1004 BGB`, `Art. 2 I i.V.m. Art. 1 I GG`. */
+const LISTED = [',', ';', ')', '/', 'i', 'und', 'oder', 'sowie', 'bis']
+
+function isOfGerman(tokens: TokenStream, at: number): boolean {
+  return tokens.isSectionSign(at) || tokens.reads(tokens.reads(at, '.') ? at - 1 : at, 'art', 'artikel')
 }
 
 function isPartWord(text: string): boolean {

@@ -2,10 +2,11 @@ import type { ActEntry } from '#core/index/references/layout.ts'
 import { VERIFICATION_STATUSES, type VerificationStatus } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { foldCode, foldKey, type FoldedKey } from '#core/identity/fold.ts'
+import { hasMixedWord } from '#core/identity/look-alikes.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { slugOf } from '#law/readers/heading-anchors.ts'
-import { isBlank, isLongerThan, unstorable } from '#law/readers/text.ts'
+import { hiddenIn, isBlank, isLongerThan, unstorable } from '#law/readers/text.ts'
 import { dateFault, dayOf, instantOf } from '../mapping/dates.ts'
 import { REQUIRED_FIELDS, type FieldName, type Mapping } from '../mapping/mapping.ts'
 import {
@@ -100,6 +101,8 @@ export function createFieldReader(mapping: Mapping): (record: SourceRecord) => R
     if (isBlank(text)) return lost('text is blank')
     if (title !== '' && text.trim() === title) return lost('text only repeats its title')
     const fields = fieldsOf(values, mapping, referencesOf)
+    const hidden = 'reason' in fields ? undefined : hiddenIn(text, fields.language)
+    if (hidden !== undefined) return lost(`text ${hidden}`)
     if ('reason' in fields) return { ...fields, line: lineOfField(fields.field, record, mapping) }
     return mapping.revises === 'provision' && hasNumberedAnchor(record, fields)
       ? { reason: NUMBERED_ANCHOR, skip: 'lost', contradiction: 'anchor' }
@@ -163,6 +166,8 @@ function fieldsOf(
   if ('reason' in dates) return dates
   const language = canonicalLanguage(value('language'))
   if (language === undefined) return { ...lost('language is not a BCP 47 tag'), field: 'language' }
+  const hidden = nameFault(value, language)
+  if (hidden !== undefined) return lost(hidden)
   const status = statusSchema.safeParse(value('verification_status'))
   if (!status.success)
     return {
@@ -232,6 +237,16 @@ const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [
   ['jurisdiction', SEARCH_BOUNDS.filterValueCharactersMax],
   ['heading', IMPORT_BOUNDS.headingCharactersMax],
 ]
+
+/** Names that look like others than they are: a character that does not show, a word of two scripts. */
+function nameFault(value: (name: FieldName) => string, language: string): string | undefined {
+  for (const name of ['citation_label', 'title', 'aliases', 'reference', 'heading', 'act'] as const) {
+    const hidden = hiddenIn(value(name), language)
+    if (hidden !== undefined) return `${name} ${hidden}`
+    if (hasMixedWord(value(name))) return `${name} has a word with letters of two scripts`
+  }
+  return undefined
+}
 
 function lengthFault(value: (name: FieldName) => string): string | undefined {
   for (const [name, charactersMax] of FIELD_CHARACTERS_MAX) {

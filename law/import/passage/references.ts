@@ -1,6 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { canonicalReference, createActAliases, parseReference, type ActAliases } from '#law/citations/parser.ts'
+import {
+  canonicalReference,
+  createActAliases,
+  parseReference,
+  referencesIn,
+  type ActAliases,
+} from '#law/citations/parser.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { codePointsOf } from '#law/readers/text.ts'
@@ -38,6 +44,32 @@ export function createReferenceReader(): (act: ActEntry | undefined, written: st
     })
     if (provisions.length > 0) return [...new Set(provisions)].sort()
     return act === undefined ? [] : [act.id]
+  }
+}
+
+/** Says why no question can name a record by the reference that its source writes, or returns undefined. */
+export function createNameCheck(): (record: {
+  readonly act: ActEntry | undefined
+  readonly label: string
+  readonly reference: string | undefined
+  readonly references: readonly string[]
+}) => string | undefined {
+  const vocabularyOf = createVocabularies()
+  return ({ act, label, reference, references }) => {
+    if (reference === undefined) return undefined
+    const provisions = references.filter((each) => each.includes('#'))
+    const aliases = act === undefined ? undefined : vocabularyOf(act)
+    const forms = [
+      label,
+      reference,
+      ...(act?.aliases ?? []).flatMap((name) => [`${reference} ${name}`, `${reference} of ${name}`]),
+    ]
+    const isAsked = (form: string): boolean => {
+      const { certain, ifHeld } = referencesIn(form, aliases ?? createActAliases([]))
+      return [...certain, ...ifHeld].some((each) => provisions.includes(canonicalReference(each.reference)))
+    }
+    const isNamed = provisions.length > 0 && (act === undefined || forms.some(isAsked))
+    return isNamed ? undefined : `no question can name it: "${reference}" names no provision of its act`
   }
 }
 

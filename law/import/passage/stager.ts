@@ -19,6 +19,7 @@ import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#law/sources/list.ts'
 import { createFieldReader, type RecordFields, type Unusable } from './fields.ts'
 import { isQuoteVerified } from './quote-verification.ts'
 import { hashOf, identityOf, lawOf, sourceIdOf, writtenIn } from './identity.ts'
+import { createNameCheck } from './references.ts'
 import { passageFault, passagesOf, type StagedRecord } from './passage.ts'
 import type { StagedRecordsFile } from './staged-records-file.ts'
 
@@ -111,6 +112,7 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
   const { mapping, snapshots } = input
   const read = createFieldReader(mapping)
   const known = readFieldsOf(mapping)
+  const unnamedReason = createNameCheck()
   /** Of the last record: neighbours mostly share a language. */
   let last = { language: '', written: '' }
   return async (record, source, snapshot) => {
@@ -135,8 +137,10 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
     const repeats = same?.first ?? null
     staging.add({ ...rowOf(record, staged, written), source, identity, digest, repeats, at: offset, bytes })
     const unproved = fields.status === 'source-declared' ? [{ kind: 'loss', place, reason: UNPROVED } as const] : []
+    const reason = unnamedReason(fields)
+    const unnamed = reason === undefined ? [] : [{ kind: 'loss', place, reason } as const]
     const derived = Object.entries(fields.lineage).map(([field, rule]) => ({ kind: 'derived', field, rule }) as const)
-    return [...unread, ...unproved, ...derived]
+    return [...unread, ...unproved, ...unnamed, ...derived]
   }
 }
 

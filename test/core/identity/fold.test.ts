@@ -22,6 +22,9 @@ describe('one key', () => {
     ['no full stop after an abbreviation', 'Art. 6', 'Art 6'],
     ['no full stop at its end', 'GEN 8.4.1.', 'GEN 8.4.1'],
     ['a curved apostrophe', 'l’article 3', "l'article 3"],
+    ['Cyrillic capitals that look Latin', 'СОВ 2.1', 'COB 2.1'],
+    ['Greek capitals that look Latin', 'ΑΜΟ 2', 'AMO 2'],
+    ['a Cyrillic letter in a Latin word', 'Аrticle 6', 'Article 6'],
     ['a tab and a line end', 'Article\t6\n', 'Article 6'],
   ])('has %s', (_what, one, other) => {
     expect(foldKey(one)).toBe(foldKey(other))
@@ -61,6 +64,8 @@ describe('two keys', () => {
     ['numbers that a full stop separates', '2.11', '21.1'],
     ['a letter with and without its mark', 'Türe', 'Ture'],
     ['a bracketed number', '33(1)', '331'],
+    ['a raised digit and a digit', '18³', '183'],
+    ['words of other scripts that look like no Latin word', 'Закон', 'Закони'],
   ])('are %s', (_what, one, other) => {
     expect(foldKey(one)).not.toBe(foldKey(other))
   })

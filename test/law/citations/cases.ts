@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createActAliases } from '#law/citations/parser.ts'
+import { createActAliases, type ActAliases } from '#law/citations/parser.ts'
 
 export interface Case {
   readonly family: string
@@ -17,6 +17,25 @@ export function readCases(name: string): Case[] {
       const [family = '', expected = '', query = ''] = line.split('\t')
       return { family, expected: expected === '-' ? [] : expected.split(' '), query }
     })
+}
+
+/**
+ * Cases of versions in other languages: a line with a language, a jurisdiction and the names of its acts, then its cases.
+ */
+export function readLanguageCases(): (Case & { readonly aliases: ActAliases })[] {
+  const cases: (Case & { readonly aliases: ActAliases })[] = []
+  let aliases = createActAliases([])
+  for (const one of readCases('languages')) {
+    const [jurisdiction = ''] = one.expected
+    if (/^[A-Z]{2}$/.test(jurisdiction)) {
+      const names = one.query.split(';').map((name) => {
+        const [alias = '', act = ''] = name.split('=')
+        return [alias, act] as const
+      })
+      aliases = createActAliases(names, { languages: [one.family], jurisdictions: [jurisdiction] })
+    } else cases.push({ ...one, aliases })
+  }
+  return cases
 }
 
 /** What a corpus of rulebooks calls its acts. */

@@ -30,6 +30,20 @@ describe('a number without a word for its kind', () => {
       expect(ifHeld(query), query).toEqual(expected)
   })
 
+  test('may be one of a short code of the corpus, with raised digits of its own', () => {
+    const aliases = createActAliases([['SC', 'rulebook:sc']])
+    for (const [query, expected] of [
+      ['What does SC 18³ say?', ['rulebook:sc#18^3']],
+      ['SC 183', ['rulebook:sc#183']],
+      ['SC 6-bis', ['rulebook:sc#6bis']],
+      ['SC 30 days', []],
+    ] as const)
+      expect(
+        referencesIn(query, aliases).ifHeld.map(({ reference }) => canonicalReference(reference)),
+        query,
+      ).toEqual(expected)
+  })
+
   test('is none where it counts, measures, or is a year, a part or an amount', () => {
     for (const query of [
       'GDPR 30 days',

@@ -14,7 +14,7 @@ describe('what a publisher writes', () => {
     ['12 CFR Part 1003', 'cfr:12/1003'],
     ['12 CFR 1005.20(c), unnumbered paragraph 2', 'cfr:12/1005#20/c'],
     ['12 CFR Part 1003, Supplement I, Comment 1003.2(g)-1', 'cfr:12/1003#comment/2/g/-1'],
-    ['12 CFR Part 1002, Appendix C-5, paragraph 53', 'cfr:12/1002#appendix-c/5/53'],
+    ['12 CFR Part 1002, Appendix C-5, paragraph 53', 'cfr:12/1002#appendix-c-5/53'],
     ['15 U.S.C. 1681a(d)', 'usc:15#1681a/d'],
     ['celex:32016R0679 art 6(1)(f)', 'celex:32016R0679#6/1/f'],
     ['Regulation (EU) 2016/679 Article 6(1)', 'celex:32016R0679#6/1'],
@@ -42,6 +42,17 @@ describe('what a publisher writes', () => {
     ['Fees Rules (FEES) 2.8.4', 'rulebook:fees#2/8/4'],
     ['GEN Rule 5.7', 'rulebook:gen#5/7'],
     ['COB-F 2.1', 'rulebook:cob-f#2/1'],
+    ['AML 18³', 'rulebook:aml#18^3'],
+    ['AML 6-bis', 'rulebook:aml#6bis'],
+    ['recital 26', '*#recital-26'],
+    ['SEC. 2', '*#2'],
+    ['Annex XI, Article 3', '*#annex-11/3'],
+    ['Schedule 1, paragraph 10', '*#schedule-1/10'],
+    ['paragraph 4 of the Schedule', '*#schedule/4'],
+    ['Annex', '*#annex'],
+    ['Art. 6-bis', '*#6bis'],
+    ['42 U.S.C. 254l–1 note', 'usc:42#254l-1-note'],
+    ['Art. 229 § 5 EGBGB', 'de:egbgb#229/5'],
   ])('%s is %s', (label, expected) => {
     expect(written(label)).toBe(expected)
   })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalReference, createActAliases, referencesIn } from '#law/citations/parser.ts'
 import { cpuMs } from '#test/support/processes.ts'
-import { CORPUS_ALIASES, readCases, type Case } from './cases.ts'
+import { CORPUS_ALIASES, readCases, readLanguageCases, type Case } from './cases.ts'
 
 const CASES = [...readCases('first'), ...readCases('second'), ...readCases('third'), ...readCases('fourth')]
 const FAMILIES = ['us', 'eu', 'uk', 'de', 'fr', 'rulebook']
@@ -14,8 +14,8 @@ interface Score {
   readonly misses: readonly string[]
 }
 
-function namesOf(query: string): string[] {
-  return referencesIn(query, CORPUS_ALIASES).certain.map(({ reference }) => canonicalReference(reference))
+function namesOf(query: string, aliases = CORPUS_ALIASES): string[] {
+  return referencesIn(query, aliases).certain.map(({ reference }) => canonicalReference(reference))
 }
 
 /** Over references, not over cases: each named one is right or wrong, each expected one found or not. */
@@ -74,6 +74,18 @@ describe('on the table of written cases', () => {
   test('letters apart, numbers in brackets, short words for acts and the names of kinds of acts are read', () => {
     for (const { query, expected } of readCases('seventh'))
       expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
+  })
+
+  test('a name is read to its end: numbers that go on, places, longer names, and what is attached to a provision', () => {
+    for (const { family, query, expected } of readCases('names'))
+      expect(namesOf(query).toSorted(), `${family}: ${query}`).toEqual(expected.toSorted())
+  })
+
+  test('names of a version in a language without a grammar are read, and those of acts that it lacks are names', () => {
+    const cases = readLanguageCases()
+    expect(new Set(cases.map(({ family }) => family)).size).toBeGreaterThanOrEqual(23)
+    for (const { family, query, expected, aliases } of cases)
+      expect(namesOf(query, aliases).toSorted(), `${family}: ${query}`).toEqual(expected.toSorted())
   })
 
   test('case, kinds of space and compatibility characters do not matter', () => {
@@ -142,6 +154,8 @@ describe('an unresolved act: one whose name no table holds', () => {
       ['AGB', 'bank:terms'],
       ['Arbeitszeitgesetz', 'de:arbzg'],
       ['EMRK', 'coe:echr'],
+      ['SGB 4', 'de:sgb4'],
+      ['Public Law 115–999', 'rulebook:public-law115-999'],
     ])
     const read = (query: string): string[] =>
       referencesIn(query, aliases).certain.map(({ reference }) => canonicalReference(reference))
@@ -150,6 +164,10 @@ describe('an unresolved act: one whose name no table holds', () => {
     expect(read('§ 4 der AGB')).toEqual(['bank:terms#4'])
     expect(read('§ 3 des Arbeitszeitgesetzes')).toEqual(['de:arbzg#3'])
     expect(read('Art. 8 EMRK')).toEqual(['coe:echr#8'])
+    for (const name of ['SGB IV', 'Viertes Buch Sozialgesetzbuch', 'des Vierten Buches Sozialgesetzbuch'])
+      expect(read(`§ 7 ${name}`), name).toEqual(['de:sgb4#7'])
+    for (const query of ['section 2 of Public Law 115-999', 'Pub. L. 115–999, § 2', 'Pub. L. No. 115-999 § 2'])
+      expect(read(query), query).toEqual(['rulebook:public-law115-999#2'])
   })
 })
 

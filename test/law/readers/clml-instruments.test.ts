@@ -31,7 +31,7 @@ test('a provision is called what its id says, also in the only schedule, a part 
   const read = await instrument('', MADE, `<Body>${provision('regulation-A1', 'A1')}</Body>${schedules}`)
   expect(labelsOf(read)).toEqual(['regulation A1', 'SCHEDULE 1, paragraph 3', 'SCHEDULE, paragraph 4'])
   const references = read.provisions.filter(({ kind }) => kind === 'section').map((each) => read.cite(each).reference)
-  expect(references).toEqual(['regulation A1', undefined, undefined])
+  expect(references).toEqual(['regulation A1', 'Schedule 1, paragraph 3', 'paragraph 4 of the Schedule'])
 })
 
 test('a file without ids calls its provisions by the kind of instrument, and those of schedules paragraphs', async () => {

@@ -48,6 +48,27 @@ test('repealed sections under one heading are cited together, and by the first o
   ])
 })
 
+test('an act is cited by its official abbreviation, and has the others and its titles as names', async () => {
+  const norm = (metadata: string, text: string): string =>
+    `<norm doknr="B"><metadaten><jurabk>BBauG</jurabk>${metadata}</metadaten><textdaten><text><Content><P>${text}</P></Content></text></textdaten></norm>`
+  const head = norm(
+    '<amtabk>BauGB</amtabk><ausfertigung-datum>1960-06-23</ausfertigung-datum><langue>Baugesetzbuch</langue>',
+    '',
+  )
+  const parts = ['§ 34', 'Anlage 1', 'Anlage'].map((enbez) => norm(`<enbez>${enbez}</enbez>`, 'Text.'))
+  const xml = `<?xml version="1.0"?><dokumente>${head}${parts.join('')}</dokumente>`
+  const read = await readDocument('a-file.xml', Buffer.from(xml))
+  const cited = read.provisions.filter(({ label }) => label !== '').map((each) => read.cite(each))
+  expect(cited.map(({ label, reference }) => [label, reference])).toEqual([
+    ['§ 34 BauGB', '§ 34 BauGB'],
+    ['BauGB, Anlage 1', 'Annex 1'],
+    ['BauGB, Anlage', 'Annex'],
+  ])
+  expect(new Set(cited.map(({ act, aliases }) => `${act} = ${aliases}`))).toEqual(
+    new Set(['de:baugb = BauGB, BBauG, Baugesetzbuch']),
+  )
+})
+
 const NORM = (id: string, heading: string, text: string): string =>
   `<div class="jnnorm" id="${id}"><div class="jnheader"> <a name="${id}"></a><a href="index.html#${id}">Nichtamtliches Inhaltsverzeichnis</a><h3>${heading}</h3> </div><div>${text}</div></div>`
 

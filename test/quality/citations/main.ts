@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util'
 import { areTextsPresent, CORPORA_FOLDER } from './judgements.ts'
+import { measureClasses } from './classes.ts'
 import { measureCitations, totalOf, type Score } from './score.ts'
 
 const USAGE = `npm run measure:citations -- [--part tuning|reporting] [--data FOLDER]
 
 Reads the judged sentences of test/quality/citations in the corpora, and prints precision and recall of the references
-that the parser finds in them, and every miss. Misses of the part "reporting" are for reports, not for tuning.
+that the parser finds in them, and every miss; then those of the written cases by class, and the passages of a wrong act
+that they would serve. Misses of the part "reporting" are for reports, not for tuning.
 `
 
 function line(name: string, sentences: number, { right, found, expected }: Score): string {
@@ -35,6 +37,12 @@ function main(): void {
   const total = totalOf(measured)
   const all = measured.reduce((sum, { sentences }) => sum + sentences, 0)
   process.stdout.write(line('all', all, total))
+  const classes = measureClasses()
+  for (const { name, cases, ...score } of classes)
+    process.stdout.write(line(name, cases, { ...score, wrong: [], missed: [] }).replace('sentences', 'questions'))
+  const wrongActs = classes.flatMap((each) => each.wrongActs)
+  process.stdout.write(`served passages of a wrong act: ${wrongActs.length}\n`)
+  for (const query of wrongActs) process.stdout.write(`  wrong act ${query}\n`)
   for (const wrong of total.wrong) process.stdout.write(`  wrong  ${wrong}\n`)
   for (const missed of total.missed) process.stdout.write(`  missed ${missed}\n`)
 }

@@ -12,7 +12,7 @@ export type HeadingReference =
  * most 5 characters, and letters after a point at most 3, so that a word is no part of a number.
  */
 const NUMBER =
-  /^[\s.]*(?:§+\s*)?\d[\p{L}\p{N}]*(?:[.\-‐‑–/]+(?:\d[\p{L}\p{N}]*|\p{L}{1,3}(?!\p{L}))|\s?\([\p{L}\p{N}.]{1,5}\)|(?<=\))[\p{L}\p{N}]{1,5}|\s(?:bis|ter|quater|quinquies|sexies|septies|octies|nonies|novies|decies)(?![\p{L}\p{N}]))*/iu
+  /^[\s.]*(?:§+\s*)?\d[\p{L}\p{N}^]*(?:[.\-‐‑–/]+(?:\d[\p{L}\p{N}]*|\p{L}{1,3}(?!\p{L}))|\s?\([\p{L}\p{N}.]{1,5}\)|(?<=\))[\p{L}\p{N}]{1,5}|\s(?:bis|ter|quater|quinquies|sexies|septies|octies|nonies|novies|decies)(?![\p{L}\p{N}]))*/iu
 
 /** What may follow a number: nothing, or words that no reader takes for more of it. */
 const AFTER_NUMBER = /^(?:[.:,;]?\s*$|\s*[:—]\s*\S|[.,;]?\s+(?:[-–|]\s+)?(?:[^\p{N}\s([\\.,;/\-‐‑–—]|\([^)]{4,}))/u

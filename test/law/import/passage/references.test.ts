@@ -52,6 +52,25 @@ describe('the references of a passage', () => {
     expect(passages[0]?.references).toEqual(['celex:32016R0679'])
   })
 
+  test('that no question can name are losses, by name', async () => {
+    const cited = (id: string, reference: string): string =>
+      line(id, TEXT, { celex: '32016R0679', short: 'DR', cited: reference })
+    const { passages, report } = await imported(
+      [cited('a', '12 CFR 1003.2(g)'), cited('b', 'Article 6'), cited('c', 'preamble'), cited('d', 'recital 26')],
+      GDPR,
+    )
+    expect(passages.map(({ references }) => references)).toEqual([
+      ['celex:32016R0679'],
+      ['celex:32016R0679#6'],
+      ['celex:32016R0679'],
+      ['celex:32016R0679#recital-26'],
+    ])
+    expect(report.losses.map(({ id, reason }) => [id, reason])).toEqual([
+      ['a', 'no question can name it: "12 CFR 1003.2(g)" names no provision of its act'],
+      ['c', 'no question can name it: "preamble" names no provision of its act'],
+    ])
+  })
+
   test('are those of all parts of a text that is cut', async () => {
     const long = Array.from(
       { length: 9 },
@@ -120,6 +139,52 @@ describe('the act of a record', () => {
       undefined,
     ])
     expect(aliasesOf(' b, a ,,b')).toEqual(['a', 'b'])
+  })
+})
+
+describe('what looks like something else', () => {
+  test.each([
+    [
+      'a word of two scripts in a label',
+      { citation_label: 'Аrticle 6' },
+      TEXT,
+      'citation_label has a word with letters of two scripts',
+    ],
+    [
+      'an override of direction in a label',
+      { citation_label: 'Rule \u202e21' },
+      TEXT,
+      'citation_label has a character that does not show (U+202e)',
+    ],
+    [
+      'a joiner within a word of a title',
+      { title: 'Be\u200des' },
+      TEXT,
+      'title has a character that does not show (U+200d)',
+    ],
+    [
+      'an override of direction in a text',
+      {},
+      `${TEXT} \u202een\u202c`,
+      'text has a character that does not show (U+202e)',
+    ],
+    [
+      'a space without width within a word',
+      {},
+      'A keeper for\u200bbids it.',
+      'text has a character that does not show (U+200b)',
+    ],
+  ])('is refused: %s', async (_what, fields, text, reason) => {
+    const { passages, report } = await imported([line('a', text)], fields)
+    expect([passages.length, report.reasons]).toEqual([0, { [reason]: 1 }])
+  })
+
+  test.each([
+    ['a language that needs such characters', { language: 'fa' }, 'می\u200cخواهم'],
+    ['a soft hyphen, and a mark before a number', {}, 'A kee\u00adper, Rule \u200e6.'],
+    ['a Greek letter beside Latin words', { citation_label: 'Rule β-6' }, TEXT],
+  ])('is allowed: %s', async (_what, fields, text) => {
+    expect((await imported([line('a', text)], fields)).passages).toHaveLength(1)
   })
 })
 

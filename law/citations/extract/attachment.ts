@@ -1,0 +1,90 @@
+import type { Citation, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { isContainer, readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
+import { readFirst, readList } from '#law/citations/provisions/lists.ts'
+import { afterOf } from '#law/citations/provisions/prefixed.ts'
+import { readQualifier } from '#law/citations/provisions/qualifiers.ts'
+import { readActAfter } from './act-after.ts'
+import { readActFirst } from './act-first.ts'
+import { cite } from './citations.ts'
+
+const ATTACHED = /^(?:annex|appendix|supplement|schedule)$/
+/** What else hangs under a provision, and is not its text: `Table 1 to § 63.1`. */
+const TABLES = new Set(['table', 'figure', 'exhibit', 'note', 'attachment', 'tabelle', 'tableau'])
+const LINKS_MAX = 3
+
+/** An annex or the like, with the part of it that stands before, and its number if it has one. */
+interface Attachment {
+  readonly designator: Designator
+  readonly inner: readonly string[]
+  readonly number: readonly string[]
+  readonly end: number
+}
+
+/**
+ * Reads what is attached to an act or a provision, so that the provision beside it is not what is named: `Anhang zu § 3
+ * Abs. 3 UWG`, `Appendix A to § 1910.1200`, `point 2 of the Annex to Regulation (EU) 2020/999`.
+ */
+export function readAttachment(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const attachment = attachmentAt(tokens, at)
+  if (attachment === undefined) return undefined
+  const { designator, inner, number, end } = attachment
+  let index = end
+  while (index < end + LINKS_MAX && tokens.reads(index, 'to', 'zu', 'zum', 'zur', 'a', 'au', 'aux', 'l', "'"))
+    index += 1
+  const reading = index === end ? undefined : readHost(tokens, index, aliases)
+  const [host] = reading?.citations ?? []
+  if (reading !== undefined && host !== undefined && host.path.length > 0)
+    return { ...reading, citations: [{ ...attached(host, attachment, at), to: reading.end }] }
+  const isOnly = designator.kind === 'annex' || (designator.kind === 'schedule' && inner.length > 0)
+  if (number.length > 0 || !isOnly) return undefined
+  const after = readActAfter(tokens, end, designator, aliases)
+  if (after === 'non-statutory' || (after === undefined && end < tokens.length)) return undefined
+  const path = [designator.kind, ...inner]
+  const to = after?.end ?? end
+  const confidence = after === undefined ? 'needs act' : 'certain'
+  const only: Citation = { from: at, to, kind: designator.kind, path, act: after?.act, confidence, pointed: false }
+  return { citations: [only], end: to }
+}
+
+/** The provision under which something hangs. */
+function readHost(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const designator = readDesignator(tokens, at)
+  const elements =
+    designator === undefined || isContainer(designator.kind) ? [] : readList(tokens, designator).slice(0, 1)
+  if (designator === undefined || elements.length === 0) return readActFirst(tokens, at, aliases)
+  return cite(tokens, { designator, elements }, undefined, aliases, 'certain')
+}
+
+function attachmentAt(tokens: TokenStream, at: number): Attachment | undefined {
+  const part = readQualifier(tokens, at)
+  const start = part === undefined ? at : (afterOf(tokens, part.end) ?? at)
+  const inner = (part?.parts ?? []).map(({ text }) => text)
+  if (TABLES.has(tokens.text(start)) && (tokens.isNumber(start + 1) || /^[A-Z]$/.test(tokens.raw(start + 1)))) {
+    const designator: Designator = {
+      kind: 'appendix',
+      plural: false,
+      end: start + 1,
+      capitalised: true,
+      abbreviated: false,
+    }
+    return { designator, inner, number: [`${tokens.text(start)}-${tokens.text(start + 1)}`], end: start + 2 }
+  }
+  const designator = readDesignator(tokens, start)
+  if (designator === undefined || !ATTACHED.test(designator.kind)) return undefined
+  const first = readFirst(tokens, designator)
+  const number = (first?.parts ?? []).map(({ text }, index) => (index === 0 ? `${designator.kind}-${text}` : text))
+  return { designator, inner, number, end: first?.to ?? designator.end }
+}
+
+/** In Germany, annexes are counted in the act; elsewhere in the provision that they hang under. */
+function attached(citation: Citation, { designator, inner, number }: Attachment, from: number): Citation {
+  const [name = designator.kind, ...rest] = number
+  const { act, path, pointed } = citation
+  if (act?.startsWith('de:') === true) return { ...citation, from, kind: 'annex', path: [name, ...rest, ...inner] }
+  // `1910.1200` is section 1200 of its part.
+  const length = pointed ? 2 : 1
+  const own = `${path[length - 1] ?? ''}-${name}`
+  return { ...citation, from, path: [...path.slice(0, length - 1), own, ...rest, ...inner] }
+}

@@ -1,0 +1,54 @@
+import { actBeside, type ActMention, type Citation, type Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+
+/** Ends of names of acts: `会社法`, `민법`, `施行令`. */
+const ACT = /(?:法|法律|憲法|令|規則|条例|법|법률|헌법|령|규칙|조례)$/u
+const NAME_TOKENS_MAX = 8
+
+/**
+ * Reads `民法第709条の2第1項`, `민법 제750조의2 제1항`: the act stands before the article. An act that no table holds is a
+ * name of its own.
+ */
+export function readCjkArticle(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const start = tokens.skip(at, '第', '제')
+  if (!tokens.isNumber(start) || !tokens.reads(start + 1, '条', '條', '조')) return undefined
+  let [number, end] = [tokens.text(start), start + 2]
+  while (tokens.reads(end, 'の', '의') && tokens.isNumber(end + 1)) {
+    number += `-${tokens.text(end + 1)}`
+    end += 2
+  }
+  const path = [number]
+  for (let level = 0; level < 2; level += 1) {
+    const inner = tokens.skip(end, '第', '제')
+    if (!tokens.isNumber(inner) || !tokens.reads(inner + 1, '項', '号', '항', '호')) break
+    path.push(tokens.text(inner))
+    end = inner + 2
+  }
+  const act = actBefore(tokens, at, aliases)
+  const citation: Citation = {
+    from: act?.from ?? at,
+    to: end,
+    kind: 'article',
+    path,
+    act: act?.mention.act,
+    confidence: 'certain',
+    pointed: false,
+  }
+  return { citations: [citation], end }
+}
+
+/** The act whose name ends before the article: the longest that the corpus has, else the word that ends as one. */
+function actBefore(
+  tokens: TokenStream,
+  at: number,
+  aliases: ActAliases,
+): { readonly mention: ActMention; readonly from: number } | undefined {
+  const end = tokens.reads(at - 1, 'の', '의') ? at - 1 : at
+  for (let from = Math.max(0, end - NAME_TOKENS_MAX); from < end; from += 1) {
+    const mention = aliases.find(tokens, from)
+    if (mention?.end === end) return { mention, from }
+  }
+  const name = tokens.text(end - 1)
+  return ACT.test(name) ? { mention: actBeside(`name:${name}`, end), from: end - 1 } : undefined
+}

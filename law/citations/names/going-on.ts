@@ -1,0 +1,133 @@
+import { actBeside, familyOf, type ActMention } from '#law/citations/citation.ts'
+import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readDesignator } from '#law/citations/provisions/designators.ts'
+import { isLegalNoun } from './nouns.ts'
+import { readPlace } from './places.ts'
+
+/** Words between the name of an act and its place: `of the`, `du`, `della`, `des Kantons`. */
+const LINKS = new Set(
+  (
+    `of the de la du des d ' der l le del della dell di do da dos van het von republic republik republique state ` +
+    'kantons kanton canton landes province provincia estado etat freistaats'
+  ).split(' '),
+)
+const LINKS_MAX = 4
+/** Words of institutions and of times, which make no other act: `of the Council`, `du Parlement`. */
+const NO_NAMES =
+  /^(?:council|commission|parliament|conseil|parlement|rat(?:es)?|january|february|march|april|may|june|july|august|september|october|november|december)$/
+const MEMBERS = 'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK IS LI NO'.split(' ')
+const COUNTRIES: Readonly<Record<string, readonly string[]>> = {
+  us: ['US'],
+  eu: ['EU', ...MEMBERS],
+  uk: ['GB'],
+  de: ['DE'],
+  fr: ['FR'],
+}
+const LONGER_NAME_MAX = 10
+
+/**
+ * Returns the act that a name means where it stands. It is another one where the name goes on (`BGB-InfoV`, `Data Act
+ * 2003 (Fees) Order`), or where a place beside it is not its own (`Code civil suisse`, `Data Protection Act (Ireland)`).
+ * @param jurisdictions of the version, whose acts of other schemes are theirs. Unknown: undefined.
+ */
+export function asItStands(
+  tokens: TokenStream,
+  at: number,
+  mention: ActMention,
+  jurisdictions: readonly string[] | undefined,
+): ActMention {
+  const own = COUNTRIES[familyOf(mention.act)] ?? jurisdictions
+  const isUnknown = mention.act.startsWith('name:') || own === undefined
+  const from = isUnknown ? at : beforeForeign(tokens, at, own)
+  const end = isUnknown ? longerName(tokens, mention.end) : afterGoingOn(tokens, mention, own)
+  if (from === at && (end === undefined || end === mention.end)) return mention
+  const words = tokens.slice(from, end ?? mention.end).filter(({ kind }) => kind !== 'sign')
+  return actBeside(`name:${words.map(({ text }) => text).join('-')}`, end ?? mention.end)
+}
+
+/** Whether a place is in one of these jurisdictions. */
+function isOwn(codes: ReadonlySet<string>, own: readonly string[]): boolean {
+  const states = own.includes('EU') ? [...own, ...MEMBERS] : own
+  return [...codes].some((code) =>
+    states.some(
+      (each) => each === code || (code.length > 1 ? each.startsWith(`${code.slice(0, 2)}-`) : each.includes('-')),
+    ),
+  )
+}
+
+/** The position after a place here that is none of these jurisdictions. */
+function afterForeignPlace(tokens: TokenStream, at: number, own: readonly string[]): number | undefined {
+  if (FUNCTION_WORD_FORMS.has(tokens.text(at)) || readDesignator(tokens, at) !== undefined) return undefined
+  const place = readPlace(tokens, at)
+  return place === undefined || isOwn(place.codes, own) ? undefined : place.end
+}
+
+/** `the Spanish Civil Code`, `Ireland's Data Protection Act`: where a foreign place before the name begins. */
+function beforeForeign(tokens: TokenStream, at: number, own: readonly string[]): number {
+  const isOwned = tokens.reads(at - 1, 's') && tokens.reads(at - 2, "'")
+  // `österr. StGB`: an abbreviation.
+  const isShort = tokens.reads(at - 1, '.') && /^\p{Ll}/u.test(tokens.raw(at - 2))
+  const end = isOwned ? at - 2 : isShort ? at - 1 : at
+  for (let from = end - 1; from >= Math.max(0, end - 3); from -= 1)
+    if (afterForeignPlace(tokens, from, own) === end) return from
+  return at
+}
+
+function afterGoingOn(tokens: TokenStream, mention: ActMention, own: readonly string[]): number | undefined {
+  const { end } = mention
+  const place = afterPlace(tokens, end, own)
+  const named = mention.code === true ? undefined : (afterUnknownPlace(tokens, end) ?? longerName(tokens, end))
+  return place ?? named ?? afterBracket(tokens, end) ?? afterCompound(tokens, end)
+}
+
+/** `(Ireland)`, `, Ireland`, `du Québec`, `suisse`. */
+function afterPlace(tokens: TokenStream, end: number, own: readonly string[]): number | undefined {
+  let index = tokens.skip(end, '(', ',')
+  const isBracketed = tokens.reads(end, '(')
+  for (let links = 0; links < LINKS_MAX && LINKS.has(tokens.text(index)); links += 1) index += 1
+  const place = afterForeignPlace(tokens, index, own)
+  return place === undefined || !isBracketed ? place : tokens.skip(place, ')')
+}
+
+/** `Code civil du Bas-Canada`: a place that no table has, after a name with a noun of legislation. */
+function afterUnknownPlace(tokens: TokenStream, end: number): number | undefined {
+  if (!tokens.reads(end, 'of', 'de', 'du', 'd', 'del', 'do', 'da', 'di')) return undefined
+  const at = tokens.reads(end + 1, "'") ? end + 2 : end + 1
+  const isName = /^\p{Lu}\p{Ll}{2,}$/u.test(tokens.raw(at)) && !NO_NAMES.test(tokens.text(at))
+  if (!isName || FUNCTION_WORD_FORMS.has(tokens.text(at)) || readDesignator(tokens, at) !== undefined) return undefined
+  if (readPlace(tokens, at) !== undefined || isLegalNoun(tokens.text(at))) return undefined
+  const last = tokens.reads(at + 1, '-') && tokens.isGlued(at + 1) && tokens.isWord(at + 2) ? at + 3 : at + 1
+  return isLegalNoun(tokens.text(end - 1)) || isLegalNoun(tokens.text(end - 2)) ? last : undefined
+}
+
+/** `Human Rights Act 1998 (Cth)`: brackets after a year hold a place. */
+function afterBracket(tokens: TokenStream, end: number): number | undefined {
+  const isWord = tokens.reads(end, '(') && tokens.reads(end + 2, ')') && /^\p{Lu}\p{Ll}+$/u.test(tokens.raw(end + 1))
+  return isWord && tokens.isYear(end - 1) ? end + 3 : undefined
+}
+
+/** `BGB-InfoV`, `BGB a.F.`: another act, and a former text of the act. */
+function afterCompound(tokens: TokenStream, end: number): number | undefined {
+  if (tokens.reads(end, 'a') && tokens.reads(end + 1, '.') && tokens.reads(end + 2, 'f'))
+    return tokens.skip(end + 3, '.')
+  const isJoined = tokens.reads(end, '-', '–') && tokens.isGlued(end) && tokens.isGlued(end + 1)
+  return isJoined && /\p{L}\p{Lu}|^\p{Lu}+$/u.test(tokens.raw(end + 1)) ? end + 2 : undefined
+}
+
+/** `Data Act 2003 (Fees) Order 2004`: the position after a longer name that ends with another noun of legislation. */
+function longerName(tokens: TokenStream, end: number): number | undefined {
+  let index = end
+  if (tokens.reads(index, '(')) {
+    while (index < end + LONGER_NAME_MAX && !tokens.reads(index, ')')) index += 1
+    if (!tokens.reads(index, ')') || !tokens.isCapitalised(end + 1)) return undefined
+    index += 1
+  }
+  for (let words = 0; words < 5 && tokens.isCapitalised(index); words += 1, index += 1) {
+    // `DORA Regulation (EU) 2022/2554`, `COBS Rules 3.1`: a number of its own.
+    const isNumbered = tokens.isNumber(index + 1) && !tokens.isYear(index + 1)
+    if (isNumbered || tokens.reads(index + 1, '(', 'no', 'nr')) return undefined
+    if (isLegalNoun(tokens.text(index)) && !FUNCTION_WORD_FORMS.has(tokens.text(index - 1)))
+      return tokens.isYear(index + 1) ? index + 2 : index + 1
+  }
+  return undefined
+}
