@@ -1,9 +1,12 @@
 import { foldKey } from '#core/identity/fold.ts'
 import { attribute, childrenNamed, descendants, elementsOf, firstNamed, textOf, type MarkupElement } from './tree.ts'
-import { languageTag, type MarkupFormat, type ReadTree } from './format.ts'
+import { languageTag, type MarkupFormat, type ReadTree, type Vocabulary } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
 import { lead, LOWERED, METADATA, omitted, RAISED, rolesByName, type Role, type Roles } from './roles.ts'
+import { createStyles, unreadStyles } from './html-style.ts'
+import NAMES from './names/html.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { wordsCitation } from './words-citation.ts'
 
 const ROLES = rolesByName(
@@ -13,8 +16,9 @@ const ROLES = rolesByName(
   ],
   [
     omitted('script, style or form'),
-    'script style template svg noscript iframe object button form select input math-error',
+    'script style template svg noscript iframe object button select input textarea datalist option optgroup',
   ],
+  [(each) => (holdsLaw(each) ? { is: 'block' } : omitted('script, style or form')), 'form'],
   [startOf, 'h1 h2 h3 h4 h5 h6'],
   [METADATA, 'head'],
   [(each) => (holdsHeadings(each) ? { is: 'block' } : omitted('navigation')), 'nav'],
@@ -29,15 +33,28 @@ const ROLES = rolesByName(
   [LOWERED, 'sub'],
 )
 const DT_NUMBER_CHARACTERS_MAX = 8
+/** Attributes of HTML, those of `data-` and `aria-` besides, and of RDFa. */
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, NAMES.elements],
+  attributes: NAMES.attributes,
+  apart: 'head script style template svg object',
+  out: { struck: 'del s strike' },
+})
 
 /** A web page: its headings are its structure. */
 export const HTML: MarkupFormat = {
   format: 'html',
   parse: parseHtml,
   recognises: ({ kind }) => kind === 'html',
+  vocabulary: pageVocabulary,
+  losses: ({ tree }) => unreadStyles(tree.root),
   roles: ({ tree }) => createPageRoles(tree.root),
   fields: pageFields,
   cite: (provision, fields) => wordsCitation(provision, fields),
+}
+
+export function pageVocabulary({ tree: { root } }: ReadTree): Vocabulary {
+  return { ...VOCABULARY, standingOf: createStyles(root) }
 }
 
 /** On a page of law, headings with the number of a provision begin provisions; one such heading may be a title. */
@@ -95,7 +112,8 @@ function isSectionLine(element: MarkupElement): boolean {
 function isStrong(element: MarkupElement): boolean {
   return (
     ['b', 'strong'].includes(element.name) ||
-    /section-?(?:level|head|title|num)/i.test(attribute(element, 'class') ?? '')
+    /section-?(?:level|head|title|num)/i.test(attribute(element, 'class') ?? '') ||
+    (element.children.length > 0 && element.children.every((child) => child.kind === 'element' && isStrong(child)))
   )
 }
 
@@ -115,6 +133,13 @@ function anchorOf(heading: MarkupElement): string | undefined {
   }
   if (heading.place > 1) return attribute(named, 'id', 'name')
   return parent.name === 'body' ? undefined : attribute(parent, 'id')
+}
+
+const FORM_CHARACTERS_MAX = 2_000
+
+/** Some servers put the whole page into one form. */
+function holdsLaw(form: MarkupElement): boolean {
+  return holdsHeadings(form) || (textOf(form)?.length ?? 0) > FORM_CHARACTERS_MAX
 }
 
 function holdsHeadings(element: MarkupElement): boolean {

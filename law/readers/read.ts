@@ -5,7 +5,15 @@ import { CFR } from './cfr.ts'
 import { CLML } from './clml.ts'
 import { coverageOf, type Coverage } from './coverage.ts'
 import { aroundOf } from './document.ts'
-import type { Citation, DocumentFields, Provision, ReaderFormat, ReaderWarning, Omitted } from './document.ts'
+import type {
+  Citation,
+  DocumentFields,
+  Omitted,
+  Provision,
+  ReaderFormat,
+  ReaderLoss,
+  ReaderWarning,
+} from './document.ts'
 import { DOCX } from './docx.ts'
 import { ECFR } from './ecfr.ts'
 import { EUR_LEX } from './eur-lex.ts'
@@ -19,6 +27,7 @@ import { probeOf } from './probe.ts'
 import { REGML } from './regml.ts'
 import { UnreadableFile, descendants, textOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { USLM } from './uslm.ts'
+import { markStanding } from './vocabulary.ts'
 import { walk } from './walk.ts'
 import { parseXml } from './xml.ts'
 
@@ -48,6 +57,8 @@ export interface ReadDocument {
   readonly tree: Pick<MarkupTree, 'texts' | 'decoded' | 'bytesBefore' | 'metadata'>
   readonly coverage: Coverage
   readonly warnings: readonly ReaderWarning[]
+  /** What it states and the reader does not understand. */
+  readonly losses: readonly ReaderLoss[]
   readonly cite: (provision: Provision) => Citation
 }
 
@@ -92,6 +103,8 @@ function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
 async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array): Promise<ReadDocument> {
   const tree = await format.parse(bytes)
   const read = { tree, path }
+  const vocabulary = format.vocabulary?.(read)
+  const unknown = vocabulary === undefined ? [] : markStanding(tree.root, vocabulary)
   const walked = walk(tree.root, format.roles(read))
   const { omitted } = walked
   const provisions = walked.provisions.map(withLabel)
@@ -104,6 +117,7 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     tree,
     coverage: coverageOf(tree, provisions, omitted),
     warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
+    losses: [...unknown, ...(format.losses?.(read) ?? [])],
     cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
 }

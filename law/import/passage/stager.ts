@@ -58,6 +58,9 @@ export async function* stageSources(
         case 'coverage':
           yield { kind: 'coverage', source, coverage: item.coverage }
           break
+        case 'unread':
+          yield { kind: 'not understood', source, line: item.line, name: item.name, count: item.count }
+          break
         case 'warning':
           yield { kind: 'warning', warning: { source, line: item.line, id: item.id, message: item.message } }
           break

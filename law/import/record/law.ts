@@ -68,6 +68,7 @@ function placed({ message, page, xpath }: Warned): string {
 
 function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem> {
   for (const warning of read.warnings) yield { kind: 'warning', line: warning.line ?? 1, message: placed(warning) }
+  for (const { name, count, line } of read.losses) yield { kind: 'unread', line, name: `${read.format} ${name}`, count }
   yield { kind: 'coverage', coverage: read.coverage }
   const joined = read.tree.texts.map(({ value }) => value).join('')
   yield* omissionsOf(read.omitted, joined)
