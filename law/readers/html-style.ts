@@ -1,3 +1,4 @@
+import { foldKey } from '#core/identity/fold.ts'
 import { standingOfStyle, type Standing } from './standing.ts'
 import { allNamed, writtenIn, type MarkupElement } from './tree.ts'
 import type { ReaderLoss } from './document.ts'
@@ -93,7 +94,7 @@ function compoundOf(compound: string): Matches | undefined {
     if (attribute !== undefined) tests.push(({ attributes }) => has(attributes.get(attribute), operator, value))
     else if (mark === '.') tests.push(({ attributes }) => has(attributes.get('class'), '~', name))
     else if (mark === '#') tests.push(({ attributes }) => attributes.get('id') === name)
-    else if (name !== '') tests.push((element) => element.name === name.toLowerCase())
+    else if (name !== '') tests.push((element) => element.name === foldKey(name))
   }
   return tests.length === 0 && compound !== '*' ? undefined : (element) => tests.every((test) => test(element))
 }

@@ -24,6 +24,7 @@ import { HTML } from './html-page.ts'
 import { MARKDOWN } from './markdown.ts'
 import { PDF } from './pdf.ts'
 import { probeOf } from './probe.ts'
+import { provisionName } from './provision-marks.ts'
 import { REGML } from './regml.ts'
 import { UnreadableFile, descendants, textOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { USLM } from './uslm.ts'
@@ -117,9 +118,22 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     tree,
     coverage: coverageOf(tree, provisions, omitted),
     warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
-    losses: [...unknown, ...(format.losses?.(read) ?? [])],
+    losses: [...unknown, ...(format.losses?.(read) ?? []), ...unmarked(provisions)],
     cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
+}
+
+/** Kinds that hold provisions, or stand beside them. */
+const NO_PROVISIONS = /^(?:document|act|heading|division|part|chapter|title|preamble|preface|introduction|notes?|body)$/
+const UNMARKED_CHARACTERS_MAX = 20_000
+
+/** A long text in which nothing names a provision is no reading of an act. */
+function unmarked(provisions: readonly Provision[]): readonly ReaderLoss[] {
+  const written = provisions.filter(({ text }) => text !== undefined)
+  const length = written.reduce((sum, { text = '' }) => sum + text.length, 0)
+  if (length <= UNMARKED_CHARACTERS_MAX) return []
+  if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return []
+  return [{ name: `no mark of a provision in more than ${UNMARKED_CHARACTERS_MAX} characters`, count: 1, line: 1 }]
 }
 
 /** Reads the whole of a file, if it is not larger than a reader takes. */
@@ -141,9 +155,8 @@ const NUMBER =
 /** A heading that begins with a number gives the label too. */
 function withLabel(provision: Provision): Provision {
   if (provision.label !== '') return provision
-  const found = NUMBER.exec(provision.heading)
-  const [all, label] = found ?? []
-  if (all === undefined || label === undefined) return provision
+  const [all, label] = NUMBER.exec(provision.heading) ?? []
+  if (all === undefined || label === undefined) return { ...provision, ...provisionName(provision.heading) }
   return { ...provision, label: label.replace(/[.:\s]+$/u, ''), heading: provision.heading.slice(all.length).trim() }
 }
 

@@ -1,3 +1,5 @@
+import { foldKey } from '#core/identity/fold.ts'
+
 /** Why a text is no law in force, as its publisher marks it, and the rule by which it is left out. */
 export const STANDING_RULES = {
   struck: 'struck or deleted text',
@@ -55,7 +57,7 @@ const HIDDEN_CLASS =
 export function standingOfClasses(classes: string): Standing | undefined {
   for (const name of classes.split(/\s+/)) {
     if (HIDDEN_CLASS.test(name)) return 'hidden'
-    const words = name.split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u).map((word) => word.toLowerCase())
+    const words: readonly string[] = name.split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u).map(foldKey)
     if (words.includes('through') && words.includes('line')) return 'struck'
     for (const word of words) {
       const standing = CLASS_WORDS.get(word)
@@ -71,7 +73,7 @@ const HIDES =
 /** What declarations of CSS say of a text: struck through, or not shown. */
 export function standingOfStyle(style: string): Standing | undefined {
   if (!/line-through|none|hid|collapse|0|transparent/i.test(style)) return undefined
-  for (const declaration of style.toLowerCase().split(';')) {
+  for (const declaration of foldKey(style).split(';')) {
     const stated = declaration.replace('!important', '').replaceAll(/\s+/g, '')
     if (/^[\w-]*text-decoration[\w-]*:.*line-through/.test(stated)) return 'struck'
     if (HIDES.test(stated)) return 'hidden'

@@ -1,7 +1,7 @@
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { aroundOf } from '#law/readers/document.ts'
 import type { Citation, DocumentFields, Omitted, Provision, ReadDate, ReaderWarning } from '#law/readers/document.ts'
-import { FRONT_MATTER_READ } from '#law/readers/markdown.ts'
+import { FRONT_MATTER_READ } from '#law/readers/markdown-fields.ts'
 import { createPlaces } from '#law/readers/places.ts'
 import { readBytes, readDocument, recognised, type ReadDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'

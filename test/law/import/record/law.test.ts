@@ -122,6 +122,21 @@ test('a file that is not read is one loss with its line, and accepting it import
   expect(accepted.passages).toHaveLength(1)
 })
 
+test('what no vocabulary has is one loss for all files, accepted by its name with its count', async () => {
+  const page = (number: number): string =>
+    `<!doctype html><html lang="en"><body><h1>Bees ${number}</h1><h2>Section 1</h2><p><odd>Bees</odd> are <del>sold</del> kept.</p></body></html>`
+  const files = { 'a.html': page(1), 'b.html': page(2) }
+  const refused = await imported(files)
+  expect(refused.report.losses).toMatchObject([{ name: 'html element odd (2)', source: 'a.html', accepted: false }])
+  const accepted = await imported(files, `${SAMPLE_SOURCE_YAML}\naccepted_losses: ['html element odd (2)']\n`)
+  expect(accepted.report.losses_unnamed).toBe(0)
+  expect(accepted.passages.map(({ text }) => text)).toEqual(['Bees are kept.', 'Bees are kept.'])
+  expect(accepted.report.omissions).toMatchObject([
+    { source: 'a.html', rule: 'struck or deleted text', text: 'sold' },
+    { source: 'b.html', rule: 'struck or deleted text', text: 'sold' },
+  ])
+})
+
 test('Markdown beside other formats needs no field that source.yaml states', async () => {
   const page = beeRules('## BEE-M 1.1 Title\n\nBees are kept.\n', { citation_prefix: 'BEE-M' })
   const short = page.split('\n').filter((line) => !/^(?:authority|language|jurisdiction|verification)/.test(line))
