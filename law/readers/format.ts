@@ -34,8 +34,8 @@ export interface ReadTree {
 export interface Vocabulary {
   /** Names of elements; each has a role, or is inline by name. */
   readonly elements: ReadonlySet<string>
-  /** Attributes that say nothing of what is in force. */
-  readonly attributes: ReadonlySet<string>
+  /** Attributes that say nothing of what is in force; undefined where none does but those of `values`. */
+  readonly attributes: ReadonlySet<string> | undefined
   /** Elements that hold data about the document: what is in them is not looked at. */
   readonly apart: ReadonlySet<string>
   /** Elements that say by their name that their text is out of force. */

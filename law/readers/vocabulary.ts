@@ -118,8 +118,8 @@ class Marker {
 }
 
 /** Attributes that begin with `data-` and `aria-` have any name in HTML, but none that speaks of standing. */
-function isNamed(attribute: string, attributes: ReadonlySet<string>): boolean {
-  if (attributes.has(attribute)) return true
+function isNamed(attribute: string, attributes: ReadonlySet<string> | undefined): boolean {
+  if (attributes === undefined || attributes.has(attribute)) return true
   const isOpen = attributes.has('data-*') && /^(?:data|aria|xmlns)[-:]|^(?:on|v|ng)[a-z-]/.test(attribute)
   return isOpen && !/repeal|delet|struck|strike|revok|in-?force|prospect|suspend|status|validity/i.test(attribute)
 }
