@@ -37,16 +37,12 @@ const ROLES = rolesByName(
   [(each) => marked(signOf(each, 'dPr', 'begChr', '('), signOf(each, 'dPr', 'endChr', ')')), 'd'],
   [(each) => marked(` ${signOf(each, 'naryPr', 'chr', '∫')} `), 'nary'],
 )
-const VOCABULARY = {
-  ...vocabularyOf({
-    elements: [ROLES.names, NAMES.elements],
-    attributes: '',
-    apart: 'drawing pict object sectPr sdtPr Choice',
-    out: { struck: 'del moveFrom' },
-    values: { standing: { struck: 'struck', hidden: 'hidden' } },
-  }),
-  attributes: undefined,
-}
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, NAMES.elements],
+  apart: 'drawing pict object sectPr sdtPr Choice',
+  out: { struck: 'del moveFrom' },
+  values: { standing: { struck: 'struck', hidden: 'hidden' } },
+})
 
 /** Word documents (ECMA-376, part 1). Headings are those of Word's heading styles, or lines that name a provision. */
 export const DOCX: MarkupFormat = {

@@ -7,7 +7,8 @@ import { wordSet, type MarkupElement } from './tree.ts'
 interface VocabularyTable {
   /** Names that have a role, and those that are inline. */
   readonly elements: readonly (Iterable<string> | string)[]
-  readonly attributes: string
+  /** Absent: of an attribute, only what strikes, hides or speaks of standing counts. */
+  readonly attributes?: string
   readonly apart?: string
   readonly out?: Partial<Record<Standing, string>>
   /** By attribute: the values by what they say. */
@@ -25,7 +26,7 @@ export function vocabularyOf({ elements, attributes, apart = '', out = {}, value
   const known = elements.flatMap((names) => (typeof names === 'string' ? names.split(' ') : [...names]))
   return {
     elements: new Set([...known, ...gone.keys(), ...apart.split(' ')]),
-    attributes: new Set([...COMMON, ...attributes.split(' ')]),
+    attributes: attributes === undefined ? undefined : new Set([...COMMON, ...attributes.split(' ')]),
     apart: wordSet(apart),
     out: gone,
     values: new Map(Object.entries(values).map(([name, table]) => [name, byName([...STANDINGS, 'in force'], table)])),
@@ -63,7 +64,7 @@ export function markStanding(root: MarkupElement, vocabulary: Vocabulary): reado
 
 /** A value of an attribute that says that something is out of force. */
 const SAYS_STANDING =
-  /^(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|void|annulled|expired|dead|superseded|not[ -]?in[ -]?force)$/i
+  /^(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded|not[ -]?in[ -]?force)$/i
 
 class Marker {
   readonly #vocabulary: Vocabulary
