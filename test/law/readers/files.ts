@@ -49,6 +49,10 @@ export interface DrawnLine {
   readonly x?: number
   /** Whether it runs up the page. */
   readonly up?: boolean
+  /** Mode of text: 3 leaves no ink. */
+  readonly mode?: number
+  /** Width of an annotation that strikes its start through. */
+  readonly struck?: number
 }
 
 /** A PDF of pages with lines of Helvetica (ISO 32000-1, section 7). */
@@ -59,15 +63,21 @@ export function pdfOf(pages: readonly (readonly DrawnLine[])[]): Buffer {
   objects.push(`<< /Type /Pages /Kids [${kids.join(' ')}] /Count ${pages.length} >>`)
   objects.push('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>')
   for (const [index, lines] of pages.entries()) {
+    const hasModes = lines.some(({ mode }) => mode !== undefined)
     const drawn = lines
       .map(
-        ({ text, y, size = 11, x = 72, up = false }) =>
-          `BT /F1 ${size} Tf ${up ? '0 1 -1 0' : '1 0 0 1'} ${x} ${y} Tm (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET`,
+        ({ text, y, size = 11, x = 72, up = false, mode = 0 }) =>
+          `BT ${hasModes ? `${mode} Tr ` : ''}/F1 ${size} Tf ${up ? '0 1 -1 0' : '1 0 0 1'} ${x} ${y} Tm (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET`,
       )
       .join('\n')
     const resources = '<< /Font << /F1 3 0 R >> >>'
+    const annotations = lines.flatMap(({ y, x = 72, size = 11, struck }) => {
+      const [left, right, bottom, top] = [x, x + (struck ?? 0), y - size / 4, y + size]
+      const box = `/Rect [${left} ${bottom} ${right} ${top}] /QuadPoints [${left} ${top} ${right} ${top} ${left} ${bottom} ${right} ${bottom}]`
+      return struck === undefined ? [] : [`<< /Type /Annot /Subtype /StrikeOut ${box} >>`]
+    })
     objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} /Contents ${5 + index * 2} 0 R >>`,
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} ${annotations.length === 0 ? '' : `/Annots [${annotations.join(' ')}] `}/Contents ${5 + index * 2} 0 R >>`,
     )
     objects.push(`<< /Length ${drawn.length} >>\nstream\n${drawn}\nendstream`)
   }
