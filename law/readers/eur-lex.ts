@@ -6,7 +6,7 @@ import { classesOf, isAmendmentMark, pageOfActFields } from './eur-lex-fields.ts
 import { CONSOLIDATED_LINE, createPlainRoles, isPlainPage, plainFields } from './eur-lex-plain.ts'
 import { isProposal, proposalFields, proposalRole } from './eur-lex-proposal.ts'
 import { parseHtml } from './html.ts'
-import { unreadStyles } from './html-style.ts'
+import { pageLosses } from './shell-page.ts'
 import { pageRole, pageVocabulary } from './html-page.ts'
 import { CONTENTS, lead, omitted, type Role, type Roles } from './roles.ts'
 
@@ -43,7 +43,7 @@ export const EUR_LEX: MarkupFormat = {
     ) ||
       CONSOLIDATED_LINE.test(head)),
   vocabulary: pageVocabulary,
-  losses: ({ tree }) => unreadStyles(tree.root),
+  losses: ({ tree }) => pageLosses(tree.root),
   roles: ({ tree: { root } }) => {
     if (isProposal(root)) return proposalRole
     if (isPlainPage(root)) return createPlainRoles(root)

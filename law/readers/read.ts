@@ -118,7 +118,7 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     tree,
     coverage: coverageOf(tree, provisions, omitted),
     warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
-    losses: [...unknown, ...(format.losses?.(read) ?? []), ...unmarked(provisions)],
+    losses: [...unknown, ...(format.losses?.(read) ?? []), ...unmarked(format.format, provisions)],
     cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
 }
@@ -128,8 +128,11 @@ const NO_PROVISIONS = /^(?:document|act|heading|division|part|chapter|title|prea
 const UNMARKED_CHARACTERS_MAX = 20_000
 
 /** A long text in which nothing names a provision is no reading of an act. */
-function unmarked(provisions: readonly Provision[]): readonly ReaderLoss[] {
+function unmarked(format: ReaderFormat, provisions: readonly Provision[]): readonly ReaderLoss[] {
   const written = provisions.filter(({ text }) => text !== undefined)
+  const isShell =
+    format === 'eur-lex' && !written.some(({ kind }) => /^(?:article|recital|annex|correction)$/.test(kind))
+  if (isShell) return [{ name: 'page of an act without a provision', count: 1, line: 1 }]
   const length = written.reduce((sum, { text = '' }) => sum + text.length, 0)
   if (length <= UNMARKED_CHARACTERS_MAX) return []
   if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return []

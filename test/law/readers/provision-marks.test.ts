@@ -128,3 +128,98 @@ test.each([
   expect(read.omitted.filter(({ rule }) => /struck|hidden|comment/.test(rule)).length).toBeGreaterThan(1)
   expect(read.coverage.uncovered).toBe(0)
 })
+
+async function pageOf(body: string): Promise<ReadDocument> {
+  return await readDocument(
+    'a.html',
+    Buffer.from(`<!doctype html><html lang="en"><body><h1>Bee Act</h1>${body}</body></html>`),
+  )
+}
+
+test('lines of a page without headings that count up begin provisions, plain or with their text in the same line', async () => {
+  const lines = (...texts: readonly string[]): string => texts.map((text) => `<p>${text}</p>`).join('')
+  const plain = await pageOf(
+    lines(
+      'Article 1',
+      'One.',
+      'Article 2 - Hives',
+      'Two, as Article 9 says.',
+      'Article 9',
+      'Quoted.',
+      'Article 3',
+      'Three.',
+    ),
+  )
+  expect(namesIn(plain).map((name) => name.split('|')[0])).toEqual(['Article 1', 'Article 2', 'Article 3'])
+  const bold = await pageOf(
+    lines('<b>Artículo 1.-</b> Una.', '<strong>Artículo 2-A.</strong> Dos.', '<b>Article 5</b> of the Act.'),
+  )
+  expect(namesIn(bold).map((name) => name.split('|').at(-1))).toEqual(['Una.', 'Dos.\n\nArticle 5 of the Act.'])
+})
+
+test('the heading of a division ends the section before it', async () => {
+  const heading = (name: string, text: string): string =>
+    `<p class="center"><span class="lbex${name}">${text}</span></p>`
+  const { provisions } = await pageOf(
+    `${heading('SectionLevelOLC', 'SEC. 8. Payment.')}<p>For payment.</p>${heading('DivisionLevelOLC', 'DIVISION A')}${heading('TitleLevelTrad', 'TITLE I')}${heading('HeaderApprop', 'Personnel')}<p>For pay.</p><p><span class="lbexInitialCapTrad">Sec. 101.</span> No ferries.</p>`,
+  )
+  expect(
+    provisions.flatMap(({ label, path, text }) => (text === undefined ? [] : [[label, path.slice(1), text]])),
+  ).toEqual([
+    ['SEC. 8', [], 'For payment.'],
+    ['', ['DIVISION A', 'TITLE I'], 'For pay.'],
+    ['Sec. 101.', ['DIVISION A', 'TITLE I', 'Personnel'], 'No ferries.'],
+  ])
+})
+
+test('items of a list have the marks that a browser prints', async () => {
+  const list = (attributes: string, ...items: readonly string[]): string =>
+    `<ol ${attributes}>${items.map((item) => `<li${item}</li>`).join('')}</ol>`
+  const { provisions } = await pageOf(
+    [
+      list('type="a" start="3"', '>c', ' value="26">z', '>aa'),
+      list('style="list-style-type: lower-roman"', '>i', '>ii'),
+      list('type="A" reversed', '>B', '>A'),
+      list('', ' type="I">I', '>2'),
+      list('style="list-style: none"', '>(1) own'),
+    ].join(''),
+  )
+  expect(provisions.at(-1)?.text?.split(/\s*\n\s*/)).toEqual([
+    'c. c',
+    'z. z',
+    'aa. aa',
+    'i. i',
+    'ii. ii',
+    'B. B',
+    'A. A',
+    'I. I',
+    '2. 2',
+    '(1) own',
+  ])
+})
+
+const SCRIPT = '<script src="app.js"></script>'
+test.each([
+  ['<h1>Service</h1><p>The site is down for maintenance.</p>', 'page that says "maintenance"'],
+  [
+    `<noscript>You need to enable JavaScript.</noscript><div id="app"></div>${SCRIPT}`,
+    'page that says "need to enable JavaScript"',
+  ],
+  [`<main id="root"></main>${SCRIPT}`, 'page whose text a script brings'],
+])('a page that stands in place of an act is a loss: %s', async (body, name) => {
+  const { losses } = await readDocument('a.html', Buffer.from(`<!doctype html><html><body>${body}</body></html>`))
+  expect(losses.map((loss) => loss.name)).toContain(name)
+})
+
+test('a page of EUR-Lex without a provision is a loss; one whose text stands in a form is read', async () => {
+  const page = (body: string): Buffer =>
+    Buffer.from(`<!doctype html><html><body><p class="oj-doc-ti">Regulation (EU) 2016/679</p>${body}</body></html>`)
+  const shell = await readDocument('a.html', page('<p>See the PDF.</p>'))
+  expect(shell.losses.map(({ name }) => name)).toEqual(['page of an act without a provision'])
+  const form = await readDocument(
+    'a.html',
+    page('<form><p class="oj-ti-art">Article 1</p><p>One.</p><h2>More</h2><select><option>x</option></select></form>'),
+  )
+  expect(form.losses).toEqual([])
+  expect(form.provisions.find(({ kind }) => kind === 'article')?.text).toBe('One.')
+})
