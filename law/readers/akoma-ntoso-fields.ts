@@ -1,7 +1,8 @@
 import { foldCode } from '#core/identity/fold.ts'
-import type { DocumentFields } from './document.ts'
+import type { DocumentFields, ReaderLoss } from './document.ts'
 import { dated, dayIn, endIn, isWithin, languageTag, type ReadTree } from './format.ts'
 import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import type { Standing } from './standing.ts'
 import type { MarkupElement } from './tree.ts'
 
 /** Codes of ISO 3166-1, alpha-3, of the member states, as the authority tables of the EU write them. */
@@ -104,6 +105,45 @@ function urlOf(uri: string | undefined): string | undefined {
   if (/^https?:\/\//.test(uri)) return uri
   if (uri.startsWith('eli/bund/')) return `https://www.recht.bund.de/${uri}`
   return undefined
+}
+
+/** What the attribute `period` of an element says at the day of the expression (Akoma Ntoso 1.0, section 5.8). */
+export function createPeriods(read: ReadTree): (element: MarkupElement) => Standing | undefined {
+  const day = fieldsOf(read).effectiveFrom?.day
+  const meta = firstNamed(read.tree.root, 'meta')
+  const keyOf = (element: MarkupElement): string => attribute(element, 'eId', 'id', 'GUID') ?? ''
+  const days = new Map(allNamed(meta, 'eventRef').map((each) => [keyOf(each), dayIn(attribute(each, 'date'))]))
+  const dayOf = (reference: string | undefined): string | undefined =>
+    dayIn(reference) ?? days.get((reference ?? '').replace(/^#/, ''))
+  const groups = new Map(
+    allNamed(meta, 'temporalGroup').map((group) => [
+      keyOf(group),
+      childrenNamed(group, 'timeInterval').map((each) => [
+        dayOf(attribute(each, 'start')),
+        dayOf(attribute(each, 'end')),
+      ]),
+    ]),
+  )
+  return (element) => {
+    const intervals = groups.get((attribute(element, 'period') ?? '').replace(/^#/, '')) ?? []
+    if (day === undefined || intervals.length === 0) return undefined
+    const isIn = intervals.some(([from, to]) => (from ?? '') <= day && (to === undefined || to > day))
+    if (isIn) return undefined
+    return intervals.every(([from]) => from !== undefined && from > day) ? 'prospective' : 'ended'
+  }
+}
+
+/** Periods that name no group of times of the document. */
+export function unreadPeriods({ tree: { root } }: ReadTree): readonly ReaderLoss[] {
+  const known = new Set(
+    allNamed(firstNamed(root, 'meta'), 'temporalGroup').map((each) => attribute(each, 'eId', 'id', 'GUID')),
+  )
+  const unread = [...descendants(root)].filter((each) => {
+    const period = attribute(each, 'period')
+    return period !== undefined && !isWithin(each, 'meta') && !known.has(period.replace(/^#/, ''))
+  })
+  const [first] = unread
+  return first === undefined ? [] : [{ name: 'period of unknown times', count: unread.length, line: first.line }]
 }
 
 type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom' | 'effectiveTo'>

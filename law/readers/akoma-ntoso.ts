@@ -2,9 +2,11 @@ import { foldKey } from '#core/identity/fold.ts'
 import { attribute, at, descendants, elementsOf, stack, textOf, wordSet, type MarkupElement } from './tree.ts'
 import { isWithin, type CitedProvision, type MarkupFormat } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
-import { fieldsOf } from './akoma-ntoso-fields.ts'
+import { createPeriods, fieldsOf, unreadPeriods } from './akoma-ntoso-fields.ts'
 import { wordsCitation } from './words-citation.ts'
 import { CONTENTS, marked, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import NAMES from './names/akoma-ntoso.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 /** Elements of the hierarchy that structure others (Akoma Ntoso 1.0, section 5.4). */
@@ -50,11 +52,28 @@ const ROLES = rolesByName(
   [{ is: 'break' }, 'br eol'],
 )
 
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, DIVISIONS, PASSAGES, PARTS, WRAPPERS, NAMES.elements],
+  attributes: NAMES.attributes,
+  apart: 'meta',
+  out: { struck: 'del s strike' },
+  values: {
+    status: {
+      repealed: 'removed',
+      suspended: 'temporarilyRemoved',
+      'in force': 'translated editorial edited verbatim undefined ignored',
+    },
+    contains: { 'in force': 'originalVersion singleVersion' },
+  },
+})
+
 /** Akoma Ntoso of every version, and LegalDocML.de. */
 export const AKOMA_NTOSO: MarkupFormat = {
   format: 'akoma-ntoso',
   parse: parseXml,
   recognises: ({ kind, root }) => kind === 'xml' && root === 'akomaNtoso',
+  vocabulary: (read) => ({ ...VOCABULARY, standingOf: createPeriods(read) }),
+  losses: unreadPeriods,
   roles: () => roleOf,
   fields: fieldsOf,
   cite: (provision, fields) => citationOf(provision, fields),

@@ -2,6 +2,8 @@ import { attribute, childNamed, firstNamed, textOf, type MarkupElement } from '.
 import { cfrCitation, DIVISIONS, emphasis } from './cfr-citation.ts'
 import { dated, dayIn, dayInWords, isWithin, type MarkupFormat, type ReadTree } from './format.ts'
 import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import NAMES from './names/cfr.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const ROLES = rolesByName(
@@ -24,11 +26,18 @@ const ROLES = rolesByName(
   [{ is: 'inline' }, 'I B FR FTREF AC PSPACE MID URL'],
 )
 
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, DIVISIONS.keys(), NAMES.elements],
+  apart: 'FDSYS',
+  out: { struck: 'del s strike DEL S STRIKE' },
+})
+
 /** The annual Code of Federal Regulations (CFR XML of govinfo: CFRDOC, and granules of it). */
 export const CFR: MarkupFormat = {
   format: 'cfr',
   parse: parseXml,
   recognises: ({ kind, root }) => kind === 'xml' && /^(?:CFRDOC|CFRGRANULE|CFRMERGEDXML)$/i.test(root),
+  vocabulary: () => VOCABULARY,
   roles: () => roleOf,
   fields: fieldsOf,
   cite: cfrCitation,

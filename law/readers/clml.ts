@@ -2,11 +2,13 @@ import { allNamed, attribute, at, childNamed, childrenNamed, descendants, firstN
 import type { MarkupElement } from './tree.ts'
 import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
-import type { Citation, DocumentFields, ReaderWarning } from './document.ts'
+import type { Citation, DocumentFields, ReaderLoss, ReaderWarning } from './document.ts'
 import { CONTENTS, lead, LOWERED, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role, Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 import { letters, roman } from './written-number.ts'
+import NAMES from './names/clml.json' with { type: 'json' }
+import { createWindow, vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const DIVISIONS: ReadonlyMap<string, string> = new Map([
@@ -61,10 +63,22 @@ const ROLES = rolesByName(
   [{ is: 'cell' }, 'td th'],
   // A repealed provision has a row of dots for its text.
   [(each) => (isRepealedRow(each) ? marked('[Repealed] ') : { is: 'block' }), 'Text'],
+  [marked(' '), 'Character'],
   [RAISED, 'Superior'],
   [LOWERED, 'Inferior'],
   [marked('(', ')'), 'mfrac'],
 )
+
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, DIVISIONS.keys(), PARTS.keys(), NOTES, NAMES.elements],
+  attributes: NAMES.attributes,
+  apart: 'Metadata Versions Resources',
+  out: { struck: 'Strike Repeal' },
+  values: {
+    Status: { repealed: 'Repealed Dead Discarded', prospective: 'Prospective' },
+    Match: { 'in force': 'true false' },
+  },
+})
 
 /** Crown Legislation Markup Language of legislation.gov.uk, with retained law of the European Union. */
 export const CLML: MarkupFormat = {
@@ -72,10 +86,15 @@ export const CLML: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, root, tag }) =>
     kind === 'xml' && root === 'Legislation' && tag.includes('legislation.gov.uk/namespaces/legislation'),
+  vocabulary: ({ tree }) => ({
+    ...VOCABULARY,
+    standingOf: createWindow(dayOf(tree.root), 'RestrictStartDate', 'RestrictEndDate'),
+  }),
   roles: ({ tree }) => createRoles(firstLevelOf(tree.root)),
   fields: fieldsOf,
   cite: citationOf,
   warnings: warningsOf,
+  losses: ({ tree }) => retainedTexts(tree.root),
 }
 
 /** Ids say what a provision of an instrument is; a file without them says what kind of instrument it is. */
@@ -203,6 +222,11 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   }
 }
 
+/** The day of the text, where its publisher made it for one. */
+function dayOf(root: MarkupElement): string | undefined {
+  return dayIn(textOf(firstNamed(childNamed(root, 'Metadata'), 'valid')))
+}
+
 /** `f00004` and `m00004` are the fourth note. */
 function referenceMark(id: string | undefined): string {
   const number = /^[fm]0*(\d+)$/.exec(id ?? '')?.[1]
@@ -221,6 +245,14 @@ function statusOf(element: MarkupElement): string | undefined {
     if (status !== undefined) return status
   }
   return undefined
+}
+
+/** Words that are repealed for a part of the kingdom alone: they are left out for all of it. */
+function retainedTexts(root: MarkupElement): readonly ReaderLoss[] {
+  const kept = allNamed(root, 'Repeal').filter((each) => attribute(each, 'RetainText') === 'true' && textOf(each))
+  const [first] = kept
+  const name = 'Repeal whose text is retained for another extent'
+  return first === undefined ? [] : [{ name, count: kept.length, line: first.line }]
 }
 
 function warningsOf({ tree: { root } }: ReadTree): readonly ReaderWarning[] {

@@ -1,4 +1,5 @@
 import type { Piece } from './text-writer.ts'
+import type { Standing } from './standing.ts'
 import type { MarkupElement } from './tree.ts'
 
 export type ReaderFormat =
@@ -43,6 +44,8 @@ export interface Provision {
   readonly element: MarkupElement | undefined
   /** Headings above it, outermost first. */
   readonly path: readonly string[]
+  /** Why it is no law in force: then it has no text, or one that says so. */
+  readonly standing?: Standing | undefined
   /** Its text where it becomes a record of its own; the text of those within it stands with it. */
   readonly text: string | undefined
   readonly pieces: readonly Piece[]
@@ -66,6 +69,15 @@ export interface ReaderWarning {
   readonly line?: number
   readonly page?: number
   readonly xpath?: string
+}
+
+/** What a file says and its reader does not understand. */
+export interface ReaderLoss {
+  /** Of what is not understood, the same in every file. */
+  readonly name: string
+  readonly count: number
+  /** Line of the first one. */
+  readonly line: number
 }
 
 /** What a document says of itself. What is undefined, the file does not state. */

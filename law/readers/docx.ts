@@ -1,54 +1,117 @@
-import { dated, dayIn, isWithin, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
+import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
-import { withNumbers } from './docx-document.ts'
-import { ListNumbers } from './docx-lists.ts'
-import { parseHtml } from './html.ts'
-import { pageRole } from './html-page.ts'
-import { CONTENTS, omitted, type Role } from './roles.ts'
-import { allNamed, attribute, childNamed, descendants, firstNamed, textOf, UnreadableFile } from './tree.ts'
-import type { MarkupElement, MarkupNode, MarkupTree } from './tree.ts'
+import { wordTree } from './docx-tree.ts'
+import NAMES from './names/docx.json' with { type: 'json' }
+import { CONTENTS, lead, LOWERED, marked, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import { allNamed, attribute, childNamed, descendants, elementsOf, firstNamed, textOf, UnreadableFile } from './tree.ts'
+import type { MarkupElement, MarkupTree } from './tree.ts'
+import { vocabularyOf } from './vocabulary.ts'
 import { wordsCitation } from './words-citation.ts'
 import { parseXml } from './xml.ts'
-import { packed, unpacked } from './zip.ts'
+import { unpacked } from './zip.ts'
 
 const CORE = 'docProps/core.xml'
 const RELATIONSHIPS = '_rels/.rels'
 /** The relationships name the one that is the document: Office on the web writes `document2.xml`. */
 const DOCUMENT = /^word\/document\d*\.xml$/
-const NUMBERING = 'word/numbering.xml'
-const STYLED = 'word/styles.xml'
-const STYLES = [
-  "p[style-name='Title'] => h1.title:fresh",
-  "p[style-name='Subtitle'] => p:fresh",
-  "p[style-name^='toc '] => p.toc:fresh",
-]
 
-/** Word documents (Office Open XML). Headings are those of Word's heading styles, or lines that name a provision. */
+const ROLES = rolesByName(
+  [{ is: 'block' }, 'document body tbl txbxContent oMathPara'],
+  [paragraphRole, 'p'],
+  [numberRole, 'pPr'],
+  [{ is: 'row' }, 'tr mr'],
+  [{ is: 'cell' }, 'tc'],
+  [runRole, 'r'],
+  [({ parent }) => (parent?.name === 'r' ? { is: 'break' } : { is: 'inline' }), 'br cr'],
+  [({ parent }) => (parent?.name === 'r' ? marked(' ') : { is: 'inline' }), 'tab ptab'],
+  [marked('‑'), 'noBreakHyphen'],
+  [(each) => marked(SYMBOLS.get(symbolOf(each)) ?? `[sign ${symbolOf(each)}]`), 'sym'],
+  [({ children }) => (children.length === 0 ? { is: 'inline' } : { is: 'note' }), 'footnoteReference endnoteReference'],
+  [omitted('reading above the characters'), 'rt'],
+  [(each) => grouped('', each), 'num'],
+  [(each) => grouped(' / ', each), 'den'],
+  [(each) => grouped('^', each), 'sup'],
+  [(each) => grouped('_', each), 'sub'],
+  [marked('√(', ')'), 'rad'],
+  [marked('[', ']'), 'deg'],
+  [(each) => marked(signOf(each, 'dPr', 'begChr', '('), signOf(each, 'dPr', 'endChr', ')')), 'd'],
+  [(each) => marked(` ${signOf(each, 'naryPr', 'chr', '∫')} `), 'nary'],
+)
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, NAMES.elements],
+  apart: 'drawing pict object sectPr sdtPr Choice',
+  out: { struck: 'del moveFrom' },
+  values: { standing: { struck: 'struck', hidden: 'hidden' } },
+})
+
+/** Word documents (ECMA-376, part 1). Headings are those of Word's heading styles, or lines that name a provision. */
 export const DOCX: MarkupFormat = {
   format: 'docx',
   parse: parseDocx,
   recognises: ({ kind }) => kind === 'zip',
-  roles: () => wordRole,
+  vocabulary: () => VOCABULARY,
+  roles: () => (element) => ROLES(element) ?? { is: 'inline' },
   fields: fieldsOf,
   cite: (provision, fields) => wordsCitation(provision, fields),
-  warnings: ({ tree: { metadata } }) => {
-    const lost = metadata?.get('lost') ?? '0'
-    return lost === '0' ? [] : [{ message: `${lost} characters of text boxes or fields are not read` }]
+  losses: ({ tree: { root, metadata } }) => {
+    const drawn = Number(metadata?.get('drawn') ?? 0)
+    const unknown = allNamed(root, 'sym').filter((each) => !SYMBOLS.has(symbolOf(each)))
+    return [
+      ...(drawn === 0 ? [] : [{ name: 'characters of drawings', count: drawn, line: 1 }]),
+      ...unknown.map((each) => ({ name: `sign ${symbolOf(each)}`, count: 1, line: each.line })),
+    ]
   },
 }
 
-/** Notes follow the text in a list of their own. */
-function wordRole(element: MarkupElement): Role {
-  const { name } = element
-  const target = attribute(element, 'href') ?? ''
-  if (name === 'a' && /^#(?:foot|end)note-ref-/.test(target)) return omitted('link from a note to its place')
-  if (name === 'sup' && element.children.some(isNoteReference)) return { is: 'inline' }
-  if (name === 'ol' && /^(?:foot|end)note-/.test(attribute(childNamed(element, 'li'), 'id') ?? ''))
-    return { is: 'unit', kind: 'note', level: 'passage', heading: 'Notes' }
-  if (name === 'p' && attribute(element, 'class') === 'toc') return CONTENTS
-  if (name === 'p' && isProvisionLine(element))
-    return { is: 'start', kind: 'section', level: 'passage', rank: PROVISION_RANK, names: 'heading' }
-  return pageRole(element)
+function paragraphRole(paragraph: MarkupElement): Role {
+  if (attribute(paragraph, 'kind') === 'toc') return CONTENTS
+  if (attribute(paragraph, 'joined') !== undefined) return { is: 'inline' }
+  const rank = attribute(paragraph, 'kind') === 'title' ? '1' : attribute(paragraph, 'rank')
+  if (rank !== undefined) {
+    const isProvision = Number(rank) > 1 && BOLD_PROVISION.test(textOf(paragraph) ?? '')
+    const base = { is: 'start', rank: Number(rank), names: 'heading' } as const
+    return isProvision
+      ? { ...base, kind: 'section', level: 'passage' }
+      : { ...base, kind: 'heading', level: 'division' }
+  }
+  return isProvisionLine(paragraph)
+    ? { is: 'start', kind: 'section', level: 'passage', rank: PROVISION_RANK, names: 'heading' }
+    : { is: 'block' }
+}
+
+/** A number that a list counts, with a space where Word leaves one. */
+function numberRole(properties: MarkupElement): Role {
+  const mark = properties.attributes.get('mark')
+  if (mark === undefined) return { is: 'inline' }
+  return mark.endsWith(' ') ? lead(mark.trimEnd()) : marked(mark)
+}
+
+function runRole(run: MarkupElement): Role {
+  const raised = attribute(run, 'raised')
+  if (firstNamed(run, 'footnoteReference', 'endnoteReference') !== undefined) return { is: 'inline' }
+  return raised === 'superscript' ? RAISED : raised === 'subscript' ? LOWERED : { is: 'inline' }
+}
+
+/** A part of a formula, in brackets where it is more than one number or name. */
+function grouped(before: string, element: MarkupElement): Role {
+  return /^[\p{L}\p{N}.,]*$/u.test(textOf(element) ?? '') ? marked(before) : marked(`${before}(`, ')')
+}
+
+function signOf(element: MarkupElement, properties: string, name: string, usual: string): string {
+  const stated = childNamed(childNamed(element, properties), name)
+  return stated === undefined ? usual : (attribute(stated, 'val') ?? '')
+}
+
+/** Signs of the fonts Symbol and Wingdings that texts of law have. */
+const SYMBOLS: ReadonlyMap<string, string> = new Map(
+  'f0a3 ≤|f0b3 ≥|f0b9 ≠|f0bb ≈|f0b1 ±|f0b4 ×|f0b8 ÷|f0b0 °|f0b7 •|f0a7 •|f0d7 ⋅|f0a5 ∞|f0ae →|f06d µ|f0e0 →|f061 α|f062 β|f067 γ|f064 δ|f044 Δ|f053 Σ|f070 π|f0f0 ➔|f0fc ✓|f0a8 ◻|f06f ◻|f0fe ☑|f0d8 ➢|f076 ❖|f02d –|f0bc …'
+    .split('|')
+    .map((each) => [each.slice(0, 4), each.slice(5)] as const),
+)
+
+function symbolOf(symbol: MarkupElement): string {
+  const code = Number.parseInt(attribute(symbol, 'char') ?? '', 16) % 0x1_00_00
+  return (code < 0x1_00 ? code + 0xf0_00 : code).toString(16)
 }
 
 /** Below the headings of Word's styles. */
@@ -56,58 +119,38 @@ const PROVISION_RANK = 8
 const PROVISION_CHARACTERS_MAX = 40
 const PROVISION =
   /^(?:section|sec\.|article|art\.|artikel|artículo|articolo|artigo|rule|regulation|clause|§)\s*\d+\s?[a-z]{0,2}\.?$/iu
+/** In bold letters, with its heading. */
+const BOLD_PROVISION = /^(?:SECTION|SEC\.|Section|Sec\.|ARTICLE|Article|Artikel|Artículo|Art\.?|§§?)\s*\d/
+const BOLD_CHARACTERS_MAX = 200
 
-/** Whether a paragraph only names a provision, in whatever style. */
+/** Whether a paragraph only names a provision, in whatever style, or in bold letters. */
 function isProvisionLine(paragraph: MarkupElement): boolean {
-  const text = paragraph.children.length > PROVISION_CHARACTERS_MAX ? undefined : textOf(paragraph)
-  return text !== undefined && text.length <= PROVISION_CHARACTERS_MAX && PROVISION.test(text)
+  if (paragraph.children.length > BOLD_CHARACTERS_MAX) return false
+  const text = textOf(paragraph) ?? ''
+  if (text.length <= PROVISION_CHARACTERS_MAX && PROVISION.test(text)) return true
+  if (text.length > BOLD_CHARACTERS_MAX || !BOLD_PROVISION.test(text)) return false
+  return allNamed(paragraph, 'r').every((run) => textOf(run) === undefined || attribute(run, 'bold') !== undefined)
 }
 
-function isNoteReference(node: MarkupNode): boolean {
-  return node.kind === 'element' && /^#(?:foot|end)note-/.test(attribute(node, 'href') ?? '')
-}
-
-async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
+function parseDocx(bytes: Uint8Array): MarkupTree {
   // Pictures are not read.
-  const parts = new Map(unpacked(bytes, (name) => /\.(?:xml|rels)$/.test(name)))
+  const parts = unpacked(bytes, (name) => /\.(?:xml|rels)$/.test(name))
   const name = documentNamed(parts.get(RELATIONSHIPS))
   const document = parts.get(name)
   if (document === undefined || !DOCUMENT.test(name)) throw new UnreadableFile('a ZIP file that is no Word document')
-  const { decoded } = parseXml(document)
-  const numbers = new ListNumbers(parts.get(NUMBERING), parts.get(STYLED))
-  const numbered = Buffer.from(withNumbers(decoded.replace(/^<\?xml[^>]*\?>/, ''), numbers))
-  parts.set(name, numbered)
-  // The library knows lists without their numbers.
-  parts.delete(NUMBERING)
-  const written = nonBlankCharacters(
-    [...descendants(parseXml(numbered).root)]
-      .filter((each) => each.name === 't' && !isWithin(each, 'moveFrom', 'Choice', 'rt'))
-      .map((each) => textOf(each)),
-  )
-  // The library and what it needs are 170 modules, which few processes use.
-  const { default: mammoth } = await import('mammoth')
-  const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }))
-  const { value } = await mammoth
-    .convertToHtml({ buffer: packed(parts) }, { styleMap: STYLES, convertImage })
-    .catch(() => {
-      throw new UnreadableFile('a broken Word document: its parts cannot be read')
-    })
-  const tree = parseHtml(Buffer.from(`<!doctype html><html><head></head><body>${value}</body></html>`))
-  const metadata = new Map([
-    ...propertiesOf(parts.get(CORE)),
-    ['lost', String(Math.max(0, written - nonBlankCharacters(tree.texts.map(({ value: text }) => text))))],
-  ])
-  return { ...tree, metadata }
+  const { drawn, ...tree } = wordTree({
+    document,
+    styles: parts.get('word/styles.xml'),
+    numbering: parts.get('word/numbering.xml'),
+    notes: [parts.get('word/footnotes.xml'), parts.get('word/endnotes.xml')],
+  })
+  return { ...tree, metadata: new Map([...propertiesOf(parts.get(CORE)), ['drawn', String(drawn)]]) }
 }
 
 function documentNamed(relationships: Buffer | undefined): string {
   const all = relationships === undefined ? [] : [...descendants(parseXml(relationships).root)]
   const main = all.find((each) => (attribute(each, 'Type') ?? '').endsWith('/officeDocument'))
   return attribute(main, 'Target')?.replace(/^\//, '') ?? 'word/document.xml'
-}
-
-function nonBlankCharacters(texts: readonly (string | undefined)[]): number {
-  return texts.reduce((sum, text) => sum + (text ?? '').replaceAll(/\s+/g, '').length, 0)
 }
 
 function propertiesOf(core: Buffer | undefined): readonly (readonly [string, string])[] {
@@ -132,8 +175,10 @@ const NUMBERED =
 
 /** The text in the style for titles, or the first heading of the first rank, where it is not that of a provision. */
 function titleIn(root: MarkupElement): string | undefined {
-  const headings = allNamed(root, 'h1')
-  const titled = headings.find((each) => attribute(each, 'class') === 'title')
-  const first = textOf(headings[0])
-  return textOf(titled) ?? (first === undefined || NUMBERED.test(first) ? undefined : first)
+  const paragraphs = allNamed(root, 'p').filter(({ standing }) => standing === undefined)
+  const titled = paragraphs.find((each) => attribute(each, 'kind') === 'title')
+  const first = paragraphs.find((each) => attribute(each, 'rank') === '1')
+  const number = elementsOf(first ?? root).find(({ name }) => name === 'pPr')
+  const named = `${number?.attributes.get('mark') ?? ''}${textOf(first) ?? ''}`
+  return textOf(titled) ?? (NUMBERED.test(named) ? undefined : textOf(first))
 }

@@ -2,6 +2,8 @@ import { attribute, at, childNamed, descendants, firstNamed, textOf, type Markup
 import { cfrCitation, DIVISIONS, emphasis, titleOf } from './cfr-citation.ts'
 import { dated, dayIn, dayInWords, type MarkupFormat, type ReadTree } from './format.ts'
 import { CONTENTS, lead, LOWERED, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import NAMES from './names/ecfr.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 /** By `TYPE`; a section and an appendix hold text. */
@@ -27,6 +29,12 @@ const ROLES = rolesByName(
   ],
 )
 
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, NAMES.elements],
+  apart: 'HEADER',
+  out: { struck: 'del s strike DEL S STRIKE' },
+})
+
 /** The eCFR as govinfo publishes it whole, and as ecfr.gov's versioner gives parts of it. */
 export const ECFR: MarkupFormat = {
   format: 'ecfr',
@@ -34,6 +42,7 @@ export const ECFR: MarkupFormat = {
   recognises: ({ kind, root, head }) =>
     kind === 'xml' &&
     (root === 'DLPSTEXTCLASS' || root === 'ECFR' || (/^DIV[1-9]$/.test(root) && /\bTYPE=/.test(head))),
+  vocabulary: () => VOCABULARY,
   roles: () => roleOf,
   fields: fieldsOf,
   cite: cfrCitation,

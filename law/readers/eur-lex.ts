@@ -6,7 +6,8 @@ import { classesOf, isAmendmentMark, pageOfActFields } from './eur-lex-fields.ts
 import { CONSOLIDATED_LINE, createPlainRoles, isPlainPage, plainFields } from './eur-lex-plain.ts'
 import { isProposal, proposalFields, proposalRole } from './eur-lex-proposal.ts'
 import { parseHtml } from './html.ts'
-import { pageRole } from './html-page.ts'
+import { pageLosses } from './shell-page.ts'
+import { pageRole, pageVocabulary } from './html-page.ts'
 import { CONTENTS, lead, omitted, type Role, type Roles } from './roles.ts'
 
 /** Kinds of `eli-subdivision` by the start of their id (EUR-Lex HTML with ELI subdivisions). */
@@ -41,6 +42,8 @@ export const EUR_LEX: MarkupFormat = {
       head,
     ) ||
       CONSOLIDATED_LINE.test(head)),
+  vocabulary: pageVocabulary,
+  losses: ({ tree }) => pageLosses(tree.root),
   roles: ({ tree: { root } }) => {
     if (isProposal(root)) return proposalRole
     if (isPlainPage(root)) return createPlainRoles(root)

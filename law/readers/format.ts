@@ -5,10 +5,12 @@ import type {
   Provision,
   ReadDate,
   ReaderFormat,
+  ReaderLoss,
   ReaderWarning,
 } from './document.ts'
 import { UnreadableFile, type MarkupElement, type MarkupTree } from './tree.ts'
 import type { Roles } from './roles.ts'
+import type { Standing } from './standing.ts'
 
 /** The first tag of a file, or the kind of file that it is instead. */
 export interface Probe {
@@ -28,6 +30,22 @@ export interface ReadTree {
   readonly path: string
 }
 
+/** What the markup of a format may say. Whatever else a file says is a loss, by its name. */
+export interface Vocabulary {
+  /** Names of elements; each has a role, or is inline by name. */
+  readonly elements: ReadonlySet<string>
+  /** Attributes that say nothing of what is in force; undefined where none does but those of `values`. */
+  readonly attributes: ReadonlySet<string> | undefined
+  /** Elements that hold data about the document: what is in them is not looked at. */
+  readonly apart: ReadonlySet<string>
+  /** Elements that say by their name that their text is out of force. */
+  readonly out: ReadonlyMap<string, Standing>
+  /** What the values of an attribute say. */
+  readonly values: ReadonlyMap<string, ReadonlyMap<string, Standing | 'in force'>>
+  /** What an element says in another way. */
+  readonly standingOf?: ((element: MarkupElement) => Standing | undefined) | undefined
+}
+
 /** One format of markup: what recognises it, what its elements are, and what it says of a document. */
 export interface MarkupFormat {
   readonly format: ReaderFormat
@@ -37,6 +55,10 @@ export interface MarkupFormat {
   readonly fields: (read: ReadTree) => DocumentFields
   readonly cite: (provision: CitedProvision, fields: DocumentFields) => Citation
   readonly warnings?: (read: ReadTree) => readonly ReaderWarning[]
+  /** What its markup may say. Where it is absent, the format has no markup. */
+  readonly vocabulary?: (read: ReadTree) => Vocabulary
+  /** What of a file is law and is not read, beside what its vocabulary lacks. */
+  readonly losses?: (read: ReadTree) => readonly ReaderLoss[]
 }
 
 /** A provision with those around it, nearest first. */

@@ -5,6 +5,8 @@ import type { DocumentFields, ReaderWarning } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
 import { formulaRole } from './formex-formula.ts'
 import { CONTENTS, lead, LOWERED, marked, METADATA, RAISED, rolesByName, type Role } from './roles.ts'
+import NAMES from './names/formex.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const ROOTS = wordSet(
@@ -47,6 +49,12 @@ const UNITS = rolesByName(
   [{ is: 'unit', kind: 'sequence', level: 'part' }, 'GR.SEQ'],
 )
 
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, UNITS.names, ROOTS, NAMES.elements],
+  apart: 'BIB.INSTANCE INFO.CONSLEG FAM.COMP NOTICE PUBLICATION BIB.DATA BIB.DOC BIB.OJ BIB.VOLUME',
+  out: { struck: 'del s strike DEL S STRIKE' },
+})
+
 /** Formex 4 to 6 of the Publications Office: acts of the Official Journal and consolidated acts. */
 export const FORMEX: MarkupFormat = {
   format: 'formex',
@@ -55,6 +63,7 @@ export const FORMEX: MarkupFormat = {
     kind === 'xml' &&
     (/formex\.publications\.europa\.eu|opoce\/formex/i.test(head.slice(0, 4_000)) ||
       (ROOTS.has(root) && /<(?:BIB\.|INFO\.CONSLEG|WORK>|EXPRESSION)/.test(head))),
+  vocabulary: () => ({ ...VOCABULARY, standingOf: strokeOf }),
   roles: () => roleOf,
   fields: fieldsOf,
   cite: euCitation,
@@ -104,6 +113,11 @@ function isTitled({ name, parent }: MarkupElement): boolean {
     ['DIVISION', 'ANNEX', 'CONS.ANNEX', 'GR.SEQ', 'ACT', 'CONS.DOC', 'TITLE', 'AGR'].includes(name) ||
     parent === undefined
   )
+}
+
+/** Text that is struck through in print. */
+function strokeOf(element: MarkupElement): 'struck' | undefined {
+  return element.name === 'HT' && attribute(element, 'TYPE') === 'STROKE' ? 'struck' : undefined
 }
 
 function scriptOf(element: MarkupElement): Role {

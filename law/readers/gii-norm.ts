@@ -4,6 +4,8 @@ import { germanCitation, lastAmendment } from './german-citation.ts'
 import { CONTENTS, lead, LOWERED, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role, Roles } from './roles.ts'
 import { allNamed, attribute, at, childNamed, textOf, wordSet, type MarkupElement } from './tree.ts'
+import NAMES from './names/gii-norm.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const BLOCKS = wordSet(
@@ -11,14 +13,23 @@ const BLOCKS = wordSet(
 )
 /** Below all divisions, which have the rank of their depth. */
 const PROVISION_RANK = 50
+/** A note of the publisher by which a provision has less force than its text says. */
+const FORCE_NOTE =
+  /nichtig|unvereinbar|verfassungswidrig|unanwendbar|nicht (?:mehr )?anzuwenden|(?:noch )?nicht in Kraft|(?:außer|ausser) Kraft|ausgesetzt|gegenstandslos|unwirksam/iu
 /** Digits by which the number of a division grows with each level. */
 const DIVISION_DIGITS = 3
+
+const VOCABULARY = vocabularyOf({
+  elements: [NAMES.elements],
+  out: { struck: 'del s strike DEL S STRIKE' },
+})
 
 /** German federal law as gesetze-im-internet.de publishes it (gii-norm.dtd): a list of norms, each below the last division. */
 export const GII_NORM: MarkupFormat = {
   format: 'gii-norm',
   parse: parseXml,
   recognises: ({ kind, root, head }) => kind === 'xml' && root === 'dokumente' && /<norm[\s>]/.test(head),
+  vocabulary: () => VOCABULARY,
   roles: createRoles,
   fields: fieldsOf,
   cite: germanCitation,
@@ -35,7 +46,10 @@ function createRoles(): Roles {
     [({ parent }) => ({ is: isArticle(parent) ? 'heading' : 'block' }), 'gliederungstitel'],
     [(each) => (textOf(each) === '-' ? omitted('division without a name') : { is: 'block' }), 'gliederungsbez'],
     [CONTENTS, 'TOC'],
-    [omitted('documentary note of the publisher'), 'fussnoten'],
+    [
+      (each) => (FORCE_NOTE.test(textOf(each) ?? '') ? { is: 'block' } : omitted('documentary note of the publisher')),
+      'fussnoten',
+    ],
     [(each) => marked(noteMark(each)), 'FnR'],
     [(each) => ({ is: 'item', mark: noteMark(each) }), 'Footnote'],
     [lead(), 'DT'],

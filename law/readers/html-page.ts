@@ -1,9 +1,15 @@
 import { foldKey } from '#core/identity/fold.ts'
 import { attribute, childrenNamed, descendants, elementsOf, firstNamed, textOf, type MarkupElement } from './tree.ts'
-import { languageTag, type MarkupFormat, type ReadTree } from './format.ts'
+import { isWithin, languageTag, type MarkupFormat, type ReadTree, type Vocabulary } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
 import { lead, LOWERED, METADATA, omitted, RAISED, rolesByName, type Role, type Roles } from './roles.ts'
+import { createStyles } from './html-style.ts'
+import { pageLosses } from './shell-page.ts'
+import { provisionKind, provisionMarks } from './provision-marks.ts'
+import { letters, roman } from './written-number.ts'
+import NAMES from './names/html.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { wordsCitation } from './words-citation.ts'
 
 const ROLES = rolesByName(
@@ -13,8 +19,9 @@ const ROLES = rolesByName(
   ],
   [
     omitted('script, style or form'),
-    'script style template svg noscript iframe object button form select input math-error',
+    'script style template svg noscript iframe object button select input textarea datalist option optgroup',
   ],
+  [(each) => (holdsLaw(each) ? { is: 'block' } : omitted('script, style or form')), 'form'],
   [startOf, 'h1 h2 h3 h4 h5 h6'],
   [METADATA, 'head'],
   [(each) => (holdsHeadings(each) ? { is: 'block' } : omitted('navigation')), 'nav'],
@@ -29,21 +36,34 @@ const ROLES = rolesByName(
   [LOWERED, 'sub'],
 )
 const DT_NUMBER_CHARACTERS_MAX = 8
+/** Attributes of HTML, those of `data-` and `aria-` besides, and of RDFa. */
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, NAMES.elements],
+  attributes: NAMES.attributes,
+  apart: 'head script style template svg object',
+  out: { struck: 'del s strike' },
+})
 
 /** A web page: its headings are its structure. */
 export const HTML: MarkupFormat = {
   format: 'html',
   parse: parseHtml,
   recognises: ({ kind }) => kind === 'html',
+  vocabulary: pageVocabulary,
+  losses: ({ tree }) => pageLosses(tree.root),
   roles: ({ tree }) => createPageRoles(tree.root),
   fields: pageFields,
   cite: (provision, fields) => wordsCitation(provision, fields),
 }
 
+export function pageVocabulary({ tree: { root } }: ReadTree): Vocabulary {
+  return { ...VOCABULARY, standingOf: createStyles(root) }
+}
+
 /** On a page of law, headings with the number of a provision begin provisions; one such heading may be a title. */
 function createPageRoles(root: MarkupElement): Roles {
   const numbered = [...descendants(root)].filter(isProvisionHeading)
-  if (numbered.length < 2) return pageRole
+  if (numbered.length < 2) return createLineRoles(root)
   const links = linksBefore(new Set(numbered))
   return (element) => {
     if (links.has(element)) return omitted('navigation')
@@ -52,8 +72,41 @@ function createPageRoles(root: MarkupElement): Roles {
   }
 }
 
+/** On a page without headings of its own, plain lines that count up begin provisions. */
+function createLineRoles(root: MarkupElement): Roles {
+  const lines = [...descendants(root)].filter(
+    (each) =>
+      ['p', 'div'].includes(each.name) &&
+      each.children.length < 40 &&
+      firstNamed(each, 'p', 'div') === each &&
+      !isWithin(each, 'table', 'li', 'nav'),
+  )
+  const headings = [...descendants(root)].filter(({ name }) => /^h[2-6]$/.test(name)).length
+  if (headings > 1 || lines.some(isSectionLine)) return pageRole
+  const texts = lines.map((each) => textOf(each))
+  const marks = provisionMarks(texts.map((text) => ((text?.length ?? 0) < LINE_CHARACTERS_MAX ? text : undefined)))
+  // A line that holds text too cannot be a heading; those that begin in bold are read by their letters.
+  const roles = new Map(
+    lines.flatMap((each, index) => {
+      const { kind = 'title', rank = 0, text } = marks.get(index) ?? {}
+      if (text !== undefined || kind === 'title' || kind === 'note') return []
+      const level = isDivisionKind(kind) ? 'division' : 'passage'
+      return [[each, { is: 'start', kind, level, rank, anchor: anchorOf(each), names: 'heading' } as const] as const]
+    }),
+  )
+  return (element) => roles.get(element) ?? pageRole(element)
+}
+
+function isDivisionKind(kind: string): boolean {
+  return kind === 'division' || kind === 'annex' || kind === 'schedule'
+}
+
 function isProvisionHeading(element: MarkupElement): boolean {
-  return /^h[2-6]$/.test(element.name) && SECTION.test(textOf(element) ?? '')
+  return /^h[2-6]$/.test(element.name) && namesProvision(textOf(element) ?? '')
+}
+
+function namesProvision(text: string): boolean {
+  return SECTION.test(text) || provisionKind(text) !== undefined
 }
 
 /** The links that stand in the same box directly before the heading of a provision: to the table of contents. */
@@ -72,6 +125,10 @@ function linksBefore(headings: ReadonlySet<MarkupElement>): ReadonlySet<MarkupEl
 export function pageRole(element: MarkupElement): Role {
   if (isSectionLine(element))
     return { is: 'start', kind: 'section', level: 'passage', rank: 8, anchor: anchorOf(element), names: 'heading' }
+  if (isRunIn(element)) return { is: 'start', kind: 'section', level: 'passage', rank: 8, names: 'label' }
+  const rank = divisionOf(element)
+  if (rank !== undefined)
+    return { is: 'start', kind: 'division', level: 'division', rank, anchor: anchorOf(element), names: 'heading' }
   return ROLES(element) ?? { is: 'inline' }
 }
 
@@ -86,7 +143,11 @@ const SECTION = /^(?:SECTION|SEC\.|Section|Sec\.|ARTICLE|Article|Artikel|Art\.?|
 function isSectionLine(element: MarkupElement): boolean {
   if (element.name !== 'p' && element.name !== 'div') return false
   const text = element.children.length > 40 ? undefined : textOf(element)
-  if (text === undefined || text.length > 200 || !SECTION.test(text)) return false
+  if (text === undefined || text.length > LINE_CHARACTERS_MAX || !namesProvision(text)) return false
+  return isAllStrong(element)
+}
+
+function isAllStrong(element: MarkupElement): boolean {
   return element.children.every((child) =>
     child.kind === 'text' ? child.value.trim() === '' : textOf(child) === undefined || isStrong(child),
   )
@@ -95,8 +156,45 @@ function isSectionLine(element: MarkupElement): boolean {
 function isStrong(element: MarkupElement): boolean {
   return (
     ['b', 'strong'].includes(element.name) ||
-    /section-?(?:level|head|title|num)/i.test(attribute(element, 'class') ?? '')
+    /section-?(?:level|head|title|num)/i.test(attribute(element, 'class') ?? '') ||
+    (element.children.length > 0 && element.children.every((child) => child.kind === 'element' && isStrong(child)))
   )
+}
+
+/** The number of a provision in bold before its text: `<b>Sec. 101.</b> No funds may be used`. */
+function isRunIn(element: MarkupElement): boolean {
+  const { parent, place, name, attributes } = element
+  if (place !== 1 || !RUN_IN.has(name) || (parent?.name !== 'p' && parent?.name !== 'div')) return false
+  if (name === 'span' && !/initial-?cap|section|art(?:icle|igo|iculo)/i.test(attributes.get('class') ?? ''))
+    return false
+  const text = textOf(element) ?? ''
+  const first = parent.children.find((child) => child.kind === 'element' || child.value.trim() !== '')
+  const after = (textOf(parent) ?? '').slice(text.length).trim()
+  return (
+    first === element &&
+    text.length < 40 &&
+    SECTION_NUMBER.test(text) &&
+    namesProvision(text) &&
+    /^[\p{Lu}\p{Lo}([“"«¿]/u.test(after)
+  )
+}
+
+const RUN_IN = new Set(['b', 'strong', 'span'])
+const SECTION_NUMBER = /^[^\d]*\d[\w.°º-]*\s*[.:—–-]+$/
+const LINE_CHARACTERS_MAX = 200
+/** Divisions of an act by the words of classes, and their ranks: between headings of the page and provisions. */
+const DIVISION_CLASSES = ['division', 'title', 'subtitle', 'chapter', 'subchapter', 'part', 'subpart', 'header']
+const DIVISION_CLASS = /(division|subtitle|title|subchapter|chapter|subpart|part|header)-?(?:level|head|approp)/i
+
+/** The rank of a line that is the heading of a division, by its class. */
+function divisionOf(element: MarkupElement): number | undefined {
+  if (element.name !== 'p' && element.name !== 'div') return undefined
+  const [only, more] = element.children.filter((child) => child.kind === 'element' || child.value.trim() !== '')
+  const classes = `${attribute(element, 'class') ?? ''} ${more === undefined && only?.kind === 'element' ? (attribute(only, 'class') ?? '') : ''}`
+  const word = DIVISION_CLASS.exec(classes)?.[1]
+  const text = word === undefined ? undefined : textOf(element)
+  if (word === undefined || text === undefined || text.length > LINE_CHARACTERS_MAX) return undefined
+  return 7 + DIVISION_CLASSES.indexOf(foldKey(word)) / 10
 }
 
 /** Its own, that of an empty link before it, or that of the nearest element around that holds nothing before it. */
@@ -117,17 +215,59 @@ function anchorOf(heading: MarkupElement): string | undefined {
   return parent.name === 'body' ? undefined : attribute(parent, 'id')
 }
 
+const FORM_CHARACTERS_MAX = 2_000
+
+/** Some servers put the whole page into one form. */
+function holdsLaw(form: MarkupElement): boolean {
+  return holdsHeadings(form) || (textOf(form)?.length ?? 0) > FORM_CHARACTERS_MAX
+}
+
 function holdsHeadings(element: MarkupElement): boolean {
   return firstNamed(element, 'h1', 'h2', 'h3', 'h4', 'h5', 'h6') !== undefined
 }
 
 function bulletOf(item: MarkupElement): string {
   if (item.parent?.name !== 'ol') return '-'
-  const stated = Number(attribute(item, 'value') ?? Number.NaN)
-  if (Number.isSafeInteger(stated)) return `${stated}.`
-  const first = Number(attribute(item.parent, 'start') ?? 1)
-  const place = childrenNamed(item.parent, 'li').indexOf(item)
-  return `${(Number.isSafeInteger(first) ? first : 1) + place}.`
+  const list = item.parent
+  const items = childrenNamed(list, 'li')
+  const isReversed = list.attributes.has('reversed')
+  const stated = items.map((each) => Number(attribute(each, 'value') ?? Number.NaN))
+  const at = items.indexOf(item)
+  const known = stated.findLastIndex((value, index) => index <= at && Number.isSafeInteger(value))
+  const start = Number(attribute(list, 'start') ?? (isReversed ? items.length : 1))
+  const first = known === -1 ? (Number.isSafeInteger(start) ? start : 1) : (stated[known] ?? 1)
+  const count = first + (isReversed ? -1 : 1) * (at - Math.max(0, known))
+  const type = attribute(item, 'type') ?? attribute(list, 'type') ?? listStyleOf(item) ?? listStyleOf(list)
+  return type === 'none' ? '' : `${countedBy(type, count)}.`
+}
+
+/** The style of the marks of a list, as its own declarations state it. */
+function listStyleOf(element: MarkupElement): string | undefined {
+  const stated = /list-style(?:-type)?\s*:\s*([a-z-]+)/i.exec(attribute(element, 'style') ?? '')?.[1]
+  return stated === undefined ? undefined : LIST_STYLES.get(stated)
+}
+
+const LIST_STYLES: ReadonlyMap<string, string> = new Map([
+  ['lower-alpha', 'a'],
+  ['lower-latin', 'a'],
+  ['upper-alpha', 'A'],
+  ['upper-latin', 'A'],
+  ['lower-roman', 'i'],
+  ['upper-roman', 'I'],
+  ['none', 'none'],
+])
+
+function countedBy(type: string | undefined, count: number): string {
+  switch (type) {
+    case 'a':
+    case 'A':
+      return letters(count, type === 'A')
+    case 'i':
+    case 'I':
+      return roman(count, type === 'I')
+    default:
+      return String(count)
+  }
 }
 
 export function pageFields({ tree: { root } }: ReadTree): DocumentFields {

@@ -1,14 +1,14 @@
+import { firstIndex } from '#core/platform/first-index.ts'
 import { READER_BOUNDS } from './bounds.ts'
+import { commentsIn } from './comments.ts'
 import { decode } from './decode.ts'
-import { germanCitation, lastAmendment } from './german-citation.ts'
-import type { DocumentFields } from './document.ts'
-import { dated, dayIn, endIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
+import { germanCitation } from './german-citation.ts'
+import type { MarkupFormat } from './format.ts'
+import { fieldsOf, isPublished, metadataOf, STATUSES, unreadStatus } from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
-import { oneLine, UnreadableFile, wordSet, type MarkupTree } from './tree.ts'
-
-/** German federal law has what amended it before its provisions. */
-const HEAD_CHARACTERS = 4_000
+import { provisionKind, provisionMarks, type ProvisionMark } from './provision-marks.ts'
+import { UnreadableFile, type MarkupTree } from './tree.ts'
 
 /** A heading that names a provision: `§ 433 …`, `Art 1`. */
 const PROVISION = /^(?:§|Art(?:ikel|icle)?\b\.?)\s*[§\s]*\d/
@@ -29,6 +29,7 @@ export const MARKDOWN: MarkupFormat = {
     !head.trimStart().startsWith('{'),
   roles: () => (element) => lineRole(element, true),
   fields: fieldsOf,
+  losses: unreadStatus,
   cite: germanCitation,
 }
 
@@ -42,54 +43,172 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   const starts = [0, ...Array.from(decoded.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length), decoded.length]
   const front = frontMatterEnd(decoded, starts)
   const metadata = metadataOf(decoded.slice(0, starts[front]))
+  const headings = headingsOf(decoded.slice(starts[front]), front)
+  const textsIn = createPieces(decoded, starts[front] ?? 0)
+  const marks = marksIn(decoded, starts, headings)
   const blocks: Block[] = []
-  const add = (from: number, to: number, block: Omit<Block, 'texts' | 'line'>): void => {
-    const range = { from: starts[from] ?? decoded.length, to: starts[to] ?? decoded.length }
-    const text = textIn(decoded, { line: from, ...range })
-    if (text.value.trim() !== '') blocks.push({ ...block, line: from + 1, texts: block.is === 'row' ? [] : [text] })
+  const add: Add = (from, to, block) => {
+    const texts = textsIn({ line: from, from: starts[from] ?? decoded.length, to: starts[to] ?? decoded.length })
+    if (texts.some(({ value }) => value.trim() !== ''))
+      blocks.push({ ...block, line: from + 1, texts: block.is === 'row' ? [] : texts })
   }
+  const addMark = (line: number, mark: ProvisionMark): void => {
+    for (const block of markBlocks(
+      line,
+      mark,
+      decoded.slice(starts[line], starts[line + 1]),
+      starts[line] ?? 0,
+      textsIn,
+    ))
+      blocks.push(block)
+  }
+  const reader: LineReader = { decoded, starts, marks, textsIn, add, addMark, isNotice: isPublished(metadata) }
   add(0, front, { is: 'omitted', rule: 'front matter' })
   let at = front
-  for (const { from, to, rank, text } of headingsOf(decoded.slice(starts[front]), front)) {
-    addParagraphs(decoded, starts, at, from, add)
-    const kind = PROVISION.test(text) ? 'section' : REPEALED_RANGE.test(text) ? 'sections' : 'heading'
+  for (const { from, to, rank, text } of headings) {
+    addParagraphs(reader, at, from)
+    const kind = PROVISION.test(text) ? 'section' : REPEALED_RANGE.test(text) ? 'sections' : provisionKind(text)
     const anchor = /\{#([^\s{}]+)\}\s*$/.exec(text)?.[1]
     // The marks of a heading are no text.
     const start = decoded.indexOf(text, starts[from] ?? 0)
-    const source = { from: start, to: start + text.length }
     const named = anchor === undefined ? {} : { anchor }
-    const heading = { is: 'heading', rank, kind, line: from + 1, ...named } as const
-    if (text !== '') blocks.push({ ...heading, texts: [{ value: text, line: from + 1, source }] })
+    const heading = { is: 'heading', rank, kind: kind ?? 'heading', line: from + 1, ...named } as const
+    if (text !== '') blocks.push({ ...heading, texts: textsIn({ line: from, from: start, to: start + text.length }) })
     at = to
   }
-  addParagraphs(decoded, starts, at, starts.length - 1, add)
-  return { ...lineTree(blocks, decoded, metadata), bytesBefore: bytes.length - Buffer.byteLength(decoded) }
+  addParagraphs(reader, at, starts.length - 1)
+  const tree = lineTree(blocks, decoded, metadata, STATUSES.get(metadata.get('status') ?? ''))
+  return { ...tree, bytesBefore: bytes.length - Buffer.byteLength(decoded) }
 }
 
-function textIn(
-  decoded: string,
-  { line, from, to }: { readonly line: number; readonly from: number; readonly to: number },
-): LineText {
-  return { value: decoded.slice(from, to), line: line + 1, source: { from, to } }
+interface LineRange {
+  readonly line: number
+  readonly from: number
+  readonly to: number
 }
+type Pieces = (range: LineRange) => readonly LineText[]
+
+/**
+ * Returns a function that gives the texts of a range, with what is struck, hidden or a comment as parts of their own.
+ * @throws UnreadableFile for one that never ends.
+ */
+function createPieces(decoded: string, start: number): Pieces {
+  const { comments, openAt } = commentsIn(decoded.slice(start), 'markdown')
+  if (openAt !== undefined)
+    throw new UnreadableFile('a comment, or a struck or hidden element, without an end', {
+      line: decoded.slice(0, start + openAt).split('\n').length,
+    })
+  const gone = comments.map((each) => ({ ...each, start: each.start + start, end: each.end + start }))
+  return ({ line, from, to }) => {
+    const texts: LineText[] = []
+    const push = (first: number, last: number, rule?: string): void => {
+      const source = { from: first, to: last }
+      const text = { value: decoded.slice(first, last), line: line + 1, source }
+      if (first < last) texts.push(rule === undefined ? text : { ...text, rule })
+    }
+    let at = from
+    for (
+      let index = firstIndex(gone.length, (each) => (gone[each]?.end ?? 0) > from);
+      index < gone.length;
+      index += 1
+    ) {
+      const { start: first, end, rule } = gone[index] ?? { start: to, end: to, rule: '' }
+      if (first >= to) break
+      push(at, first)
+      push(Math.max(at, first), Math.min(end, to), rule)
+      at = Math.min(end, to)
+    }
+    push(at, to)
+    return texts
+  }
+}
+
+/** The lines that begin provisions, where no headings do. */
+function marksIn(
+  decoded: string,
+  starts: readonly number[],
+  headings: readonly Heading[],
+): ReadonlyMap<number, ProvisionMark> {
+  if (headings.filter(({ text }) => PROVISION.test(text) || provisionKind(text) !== undefined).length > 1)
+    return new Map()
+  const taken = new Set(headings.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, line) => from + line)))
+  return provisionMarks(
+    starts.slice(0, -1).map((start, line) => (taken.has(line) ? undefined : decoded.slice(start, starts[line + 1]))),
+  )
+}
+
+/** The blocks of a line that begins a provision: its number, its heading and its text; signs between them are omitted. */
+function markBlocks(
+  line: number,
+  { kind, rank, label, heading, text }: ProvisionMark,
+  written: string,
+  start: number,
+  textsIn: Pieces,
+): readonly Block[] {
+  const blocks: Block[] = []
+  let at = 0
+  const add = (
+    span: { readonly from: number; readonly to: number } | undefined,
+    block: Omit<Block, 'texts' | 'line'>,
+  ): void => {
+    if (span === undefined || span.to <= span.from) return
+    for (const [from, to, each] of [
+      [at, span.from, SIGNS],
+      [span.from, span.to, block],
+    ] as const)
+      if (written.slice(from, to).trim() !== '')
+        blocks.push({ ...each, line: line + 1, texts: textsIn({ line, from: start + from, to: start + to }) })
+    at = span.to
+  }
+  if (kind === 'note') add(label, { is: 'omitted', rule: 'note of an editor' })
+  else if (kind === 'title') add(heading, { is: 'title' })
+  else {
+    add(label, { is: 'heading', kind, rank, isNumber: true })
+    add(heading, label.to > label.from ? { is: 'title' } : { is: 'heading', kind, rank })
+    add(text, { is: 'paragraph' })
+  }
+  add({ from: written.length, to: written.length + 1 }, SIGNS)
+  return blocks
+}
+
+const SIGNS = { is: 'omitted', rule: 'sign beside the number or the heading of a provision' } as const
 
 type Add = (from: number, to: number, block: Omit<Block, 'texts' | 'line'>) => void
 
-function addParagraphs(decoded: string, starts: readonly number[], from: number, to: number, add: Add): void {
+interface LineReader {
+  readonly decoded: string
+  readonly starts: readonly number[]
+  readonly marks: ReadonlyMap<number, ProvisionMark>
+  readonly textsIn: Pieces
+  readonly add: Add
+  readonly addMark: (line: number, mark: ProvisionMark) => void
+  /** Whether what is quoted is a notice of the publisher. */
+  readonly isNotice: boolean
+}
+
+function addParagraphs(
+  { decoded, starts, marks, textsIn, add, addMark, isNotice }: LineReader,
+  from: number,
+  to: number,
+): void {
   let first = from
+  const flush = (line: number): void => {
+    const isOmitted = isNotice && (decoded[starts[first] ?? 0] ?? '') === '>'
+    add(first, line, isOmitted ? { is: 'omitted', rule: 'notice of the publisher' } : { is: 'paragraph' })
+  }
   for (let line = from; line <= to; line += 1) {
     const row = line === first && line < to ? markdownRow(decoded, starts, line, to) : undefined
     if (row !== undefined) {
-      add(line, row.end, { is: 'row', cells: row.cells.map((cell) => textIn(decoded, cell)) })
+      add(line, row.end, { is: 'row', cells: row.cells.map(textsIn) })
       first = row.end
       line = row.end - 1
       continue
     }
+    const mark = line < to ? marks.get(line) : undefined
     const text = line < to ? decoded.slice(starts[line], starts[line + 1]) : ''
-    if (text.trim() !== '') continue
-    const block = decoded.slice(starts[first], starts[line]).trim()
-    const isComment = /^<!--[\s\S]*-->$/.test(block) && block.indexOf('-->') === block.length - 3
-    add(first, line, isComment ? { is: 'omitted', rule: 'HTML comment' } : { is: 'paragraph' })
+    if (mark === undefined && text.trim() !== '') continue
+    flush(line)
+    if (mark !== undefined) addMark(line, mark)
     first = line + 1
   }
 }
@@ -155,43 +274,4 @@ function frontMatterEnd(decoded: string, starts: readonly number[]): number {
   for (let line = 1; line < Math.min(starts.length - 1, 2_000); line += 1)
     if (/^(?:---|\.\.\.)\s*$/.test(decoded.slice(starts[line], starts[line + 1]))) return line + 1
   return 0
-}
-
-/** The plain fields of front matter. A long value goes on in indented lines (YAML 1.2, plain and folded scalars). */
-function metadataOf(front: string): ReadonlyMap<string, string> {
-  const fields = front.matchAll(/^([A-Za-z_][\w-]*):[ \t]+(\S.*(?:\r?\n[ \t]+\S.*)*)$/gm)
-  return new Map(
-    Array.from(fields, ([, name = '', value = '']) => [
-      name,
-      oneLine(value.replace(/^[>|][+-]?\s+/, '')).replace(/^(["'])(.*)\1$/, '$2'),
-    ]),
-  )
-}
-
-/** Fields of front matter that the reader reads. */
-export const FRONT_MATTER_READ = wordSet(
-  'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority effective_at effective_to',
-)
-
-function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): DocumentFields {
-  const first = /^#\s+(.+)$/m.exec(decoded)?.[1]?.trim()
-  const url = metadata.get('canonical_url') ?? metadata.get('redirect_to')
-  const signed = dayIn(/^Ausfertigungsdatum\s*\r?\n:\s+(\d{4}-\d{2}-\d{2})/m.exec(decoded)?.[1])
-  // Older files have the abbreviation in their heading alone.
-  const code = metadata.get('jurabk') ?? (signed === undefined ? undefined : /\(([^()]+)\)$/.exec(first ?? '')?.[1])
-  const isGerman = code !== undefined
-  const slug = metadata.get('origslug') ?? metadata.get('slug') ?? ''
-  const published = dayIn(metadata.get('published_at') ?? metadata.get('date'))
-  return {
-    title: metadata.get('title') ?? metadata.get('Title') ?? first,
-    identifier: code ?? metadata.get('document') ?? url,
-    language: languageTag(metadata.get('language') ?? metadata.get('lang')) ?? (isGerman ? 'de' : undefined),
-    jurisdiction: metadata.get('jurisdiction') ?? (isGerman ? 'DE' : undefined),
-    authority: metadata.get('authority'),
-    url: url ?? (isGerman ? `https://www.gesetze-im-internet.de/${slug}/` : undefined),
-    publishedAt: dated(signed, 'enactment') ?? dated(published),
-    effectiveFrom:
-      dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded.slice(0, HEAD_CHARACTERS), signed),
-    effectiveTo: dated(endIn(metadata.get('effective_to'), 1)),
-  }
 }

@@ -1,3 +1,5 @@
+import type { Standing } from './standing.ts'
+
 /** A piece of text as a page places it; `x` and `y` are the start of its baseline, in points. */
 export interface PdfText {
   readonly text: string
@@ -5,6 +7,7 @@ export interface PdfText {
   readonly y: number
   readonly width: number
   readonly size: number
+  readonly standing?: Standing | undefined
 }
 
 export interface PdfLine {
@@ -20,6 +23,8 @@ export interface PdfLine {
   readonly edge: number
   /** Whether it is turned against the text of the page: a mark in the margin or across the page. */
   readonly isRotated?: true
+  /** Why it is no text of the page: it is not shown, or struck through. */
+  readonly standing?: Standing | undefined
   /** Left, bottom, right and top in points of the page as the file has it. */
   readonly box: readonly [number, number, number, number]
 }
@@ -56,17 +61,66 @@ const GUTTER_POINTS_MIN = 6
 const FILLED_MIN = 0.7
 
 /** Returns the lines of a page in reading order: from top to bottom, of several columns the left one first. */
-export function linesOfPage(texts: readonly PdfText[], page: number, turn: PageTurn): readonly PdfLine[] {
+export function linesOfPage(
+  texts: readonly PdfText[],
+  page: number,
+  turn: PageTurn,
+  ofOthers: readonly number[],
+): readonly PdfLine[] {
   const rows = rowsOf(texts)
-  const gutters = guttersOf(rows)
+  const gutters = rows.length < ROWS_MIN ? ofOthers.filter((gutter) => isGutter(rows, gutter)) : guttersOf(rows)
   const lines = rows.flatMap((row) => piecesOf(row, gutters).map((piece) => lineOf(piece, page, turn)))
   return gutters.length === 0 ? withEdge(withRows(lines)) : inColumns(lines, gutters)
 }
 
-/** Returns the texts of a page that are turned against the others, each as a line. */
+/** Returns the texts of a page that are turned against the others, hidden or struck, each as a line. */
 export function rotatedLines(texts: readonly PdfText[], page: number, turn: PageTurn): readonly PdfLine[] {
-  return texts.map((text) => ({ ...lineOf([text], page, turn), isRotated: true }))
+  return texts.map((text) => ({ ...lineOf([text], page, turn), isRotated: true, standing: text.standing }))
 }
+
+/** The gaps between the columns of most pages that have some: a page of few rows has the same, where they are free. */
+export function commonGutters(pages: readonly (readonly PdfText[])[]): readonly number[] {
+  const found = new Map<string, { readonly gutters: readonly number[]; pages: number }>()
+  for (const texts of pages) {
+    const gutters = guttersOf(rowsOf(texts))
+    const key = gutters.map((each) => Math.round(each / GUTTER_POINTS_MIN)).join(' ')
+    const known = found.get(key) ?? { gutters, pages: 0 }
+    if (gutters.length > 0) found.set(key, { ...known, pages: known.pages + 1 })
+  }
+  return [...found.values()].toSorted((a, b) => b.pages - a.pages)[0]?.gutters ?? []
+}
+
+/** Whether rows have words on both sides of a gap, and next to none across it. */
+function isGutter(rows: readonly Row[], gutter: number): boolean {
+  const sides = rows.map((row) => {
+    const spans = spansOf(row)
+    if (spans.some(({ from, to }) => from < gutter && to > gutter)) return 'across'
+    return spans.some(({ to }) => to <= gutter) && spans.some(({ from }) => from >= gutter) ? 'both' : 'one'
+  })
+  const both = sides.filter((side) => side === 'both').length
+  return both > 1 && both > sides.filter((side) => side === 'across').length
+}
+
+/**
+ * Returns texts without those that are printed again over themselves, a fraction of their size apart, as programs do to
+ * make them bold.
+ */
+export function printedOnce<T extends PdfText>(texts: readonly T[]): readonly T[] {
+  const byText = new Map<string, T[]>()
+  return texts.filter((each) => {
+    const same = byText.get(each.text) ?? []
+    const near = each.size * OVERPRINT
+    const isAgain = same.some(
+      ({ x, y, width }) => Math.abs(x - each.x) < Math.min(near, width / 2) && Math.abs(y - each.y) < near,
+    )
+    if (!isAgain) same.push(each)
+    byText.set(each.text, same)
+    return !isAgain
+  })
+}
+
+/** Of the size of a text: a letter is some 0.5 wide. */
+const OVERPRINT = 0.15
 
 function rowsOf(texts: readonly PdfText[]): readonly Row[] {
   const rows: PdfText[][] = []

@@ -1,4 +1,5 @@
 import type { LineText, Block } from './line-tree.ts'
+import { STANDING_RULES } from './standing.ts'
 import { ENUMERATOR, type PdfLine } from './pdf-columns.ts'
 
 const NAMED =
@@ -74,6 +75,7 @@ export function blocksOf(pages: readonly (readonly PdfLine[])[]): readonly Block
 
 /** Why a line is no text of the document; undefined for one that is. */
 function omissionOf(line: PdfLine, { running }: Layout): string | undefined {
+  if (line.standing !== undefined) return STANDING_RULES[line.standing]
   if (line.isRotated === true) return 'text across the page'
   return running.has(line) ? 'running head or page number' : undefined
 }

@@ -3,7 +3,9 @@ import { READER_BOUNDS } from './bounds.ts'
 import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { lineRole, lineTree } from './line-tree.ts'
-import { rotatedLines, linesOfPage, turned, type PdfLine, type PdfText } from './pdf-columns.ts'
+import { commonGutters, linesOfPage, printedOnce, rotatedLines, turned } from './pdf-columns.ts'
+import type { PageTurn, PdfText } from './pdf-columns.ts'
+import { marksOf } from './pdf-marks.ts'
 import { NAMED_RANK, blocksOf } from './pdf-lines.ts'
 import { elementsOf, oneLine, textOf, UnreadableFile, type MarkupElement, type MarkupTree } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -28,8 +30,13 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
   const pdf = await opened(bytes)
   try {
     if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
-    const pages: (readonly PdfLine[])[] = []
-    for (let number = 1; number <= pdf.numPages; number += 1) pages.push(await pageLines(pdf, number))
+    const texts: PageTexts[] = []
+    for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number))
+    const gutters = commonGutters(texts.map(({ along }) => along))
+    const pages = texts.map(({ along, apart, turn }, index) => [
+      ...linesOfPage(along, index + 1, turn, gutters).filter(({ text }) => text !== ''),
+      ...rotatedLines(apart, index + 1, turn),
+    ])
     const scanned = pages.findIndex((lines) => lines.length === 0)
     if (pages.every((lines) => lines.length === 0))
       throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
@@ -52,26 +59,37 @@ async function opened(bytes: Uint8Array): Promise<Pdf> {
   }
 }
 
-async function pageLines(pdf: Pdf, number: number): Promise<readonly PdfLine[]> {
+interface PageTexts {
+  readonly along: readonly PdfText[]
+  readonly apart: readonly PdfText[]
+  readonly turn: PageTurn
+}
+
+async function pageTexts(pdf: Pdf, number: number): Promise<PageTexts> {
   try {
     const page = await pdf.getPage(number)
+    const marks = await marksOf(page)
     const content = await page.getTextContent()
-    const texts = content.items.flatMap((item) => {
-      if (!('str' in item) || item.str.trim() === '') return []
+    const all = content.items.flatMap((item): readonly TurnedText[] => {
+      if (!('str' in item)) return []
       const [a = 0, b = 0, , , x = 0, y = 0] = item.transform.map(Number)
-      return [
-        { text: item.str, x, y, width: item.width, size: Math.hypot(a, b) || item.height, quarters: quartersOf(a, b) },
-      ]
+      const size = Math.hypot(a, b) || item.height
+      return marks({ text: item.str, x, y, width: item.width, size, quarters: quartersOf(a, b) })
     })
+    const texts = printedOnce(all.filter(({ text }) => text.trim() !== ''))
     const [left = 0, bottom = 0, right = 612, top = 792] = page.view
     page.cleanup()
     const quarters = mostQuarters(texts)
     const upright = ({ x, y, ...text }: TurnedText): PdfText => ({ ...text, ...turned(x, y, quarters) })
     const [low, high] = [turned(left, bottom, quarters).y, turned(right, top, quarters).y]
-    const turn = { quarters, bottom: Math.min(low, high), top: Math.max(low, high) }
-    const along = texts.filter((text) => text.quarters === quarters).map(upright)
-    const rotated = texts.filter((text) => text.quarters !== quarters).map(upright)
-    return [...linesOfPage(along, number, turn), ...rotatedLines(rotated, number, turn)]
+    const along = texts.filter((text) => text.quarters === quarters)
+    const apart = texts.filter((text) => text.quarters !== quarters || text.standing !== undefined)
+    return {
+      // What is left out leaves its place, which is no gap between columns.
+      along: along.map((text) => upright(text.standing === undefined ? text : { ...text, text: ' ' })),
+      apart: apart.map(upright),
+      turn: { quarters, bottom: Math.min(low, high), top: Math.max(low, high) },
+    }
   } catch {
     throw new UnreadableFile('a broken PDF: the page cannot be read', { page: number })
   }

@@ -5,7 +5,15 @@ import { CFR } from './cfr.ts'
 import { CLML } from './clml.ts'
 import { coverageOf, type Coverage } from './coverage.ts'
 import { aroundOf } from './document.ts'
-import type { Citation, DocumentFields, Provision, ReaderFormat, ReaderWarning, Omitted } from './document.ts'
+import type {
+  Citation,
+  DocumentFields,
+  Omitted,
+  Provision,
+  ReaderFormat,
+  ReaderLoss,
+  ReaderWarning,
+} from './document.ts'
 import { DOCX } from './docx.ts'
 import { ECFR } from './ecfr.ts'
 import { EUR_LEX } from './eur-lex.ts'
@@ -16,9 +24,11 @@ import { HTML } from './html-page.ts'
 import { MARKDOWN } from './markdown.ts'
 import { PDF } from './pdf.ts'
 import { probeOf } from './probe.ts'
+import { provisionName } from './provision-marks.ts'
 import { REGML } from './regml.ts'
 import { UnreadableFile, descendants, textOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { USLM } from './uslm.ts'
+import { markStanding } from './vocabulary.ts'
 import { walk } from './walk.ts'
 import { parseXml } from './xml.ts'
 
@@ -48,6 +58,8 @@ export interface ReadDocument {
   readonly tree: Pick<MarkupTree, 'texts' | 'decoded' | 'bytesBefore' | 'metadata'>
   readonly coverage: Coverage
   readonly warnings: readonly ReaderWarning[]
+  /** What it states and the reader does not understand. */
+  readonly losses: readonly ReaderLoss[]
   readonly cite: (provision: Provision) => Citation
 }
 
@@ -92,6 +104,8 @@ function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
 async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array): Promise<ReadDocument> {
   const tree = await format.parse(bytes)
   const read = { tree, path }
+  const vocabulary = format.vocabulary?.(read)
+  const unknown = vocabulary === undefined ? [] : markStanding(tree.root, vocabulary)
   const walked = walk(tree.root, format.roles(read))
   const { omitted } = walked
   const provisions = walked.provisions.map(withLabel)
@@ -104,8 +118,25 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     tree,
     coverage: coverageOf(tree, provisions, omitted),
     warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
+    losses: [...unknown, ...(format.losses?.(read) ?? []), ...unmarked(format.format, provisions)],
     cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
+}
+
+/** Kinds that hold provisions, or stand beside them. */
+const NO_PROVISIONS = /^(?:document|act|heading|division|part|chapter|title|preamble|preface|introduction|notes?|body)$/
+const UNMARKED_CHARACTERS_MAX = 20_000
+
+/** A long text in which nothing names a provision is no reading of an act. */
+function unmarked(format: ReaderFormat, provisions: readonly Provision[]): readonly ReaderLoss[] {
+  const written = provisions.filter(({ text }) => text !== undefined)
+  const isShell =
+    format === 'eur-lex' && !written.some(({ kind }) => /^(?:article|recital|annex|correction)$/.test(kind))
+  if (isShell) return [{ name: 'page of an act without a provision', count: 1, line: 1 }]
+  const length = written.reduce((sum, { text = '' }) => sum + text.length, 0)
+  if (length <= UNMARKED_CHARACTERS_MAX) return []
+  if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return []
+  return [{ name: `no mark of a provision in more than ${UNMARKED_CHARACTERS_MAX} characters`, count: 1, line: 1 }]
 }
 
 /** Reads the whole of a file, if it is not larger than a reader takes. */
@@ -127,9 +158,8 @@ const NUMBER =
 /** A heading that begins with a number gives the label too. */
 function withLabel(provision: Provision): Provision {
   if (provision.label !== '') return provision
-  const found = NUMBER.exec(provision.heading)
-  const [all, label] = found ?? []
-  if (all === undefined || label === undefined) return provision
+  const [all, label] = NUMBER.exec(provision.heading) ?? []
+  if (all === undefined || label === undefined) return { ...provision, ...provisionName(provision.heading) }
   return { ...provision, label: label.replace(/[.:\s]+$/u, ''), heading: provision.heading.slice(all.length).trim() }
 }
 

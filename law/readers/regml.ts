@@ -2,6 +2,8 @@ import { attribute, at, childNamed, firstNamed, textOf, type MarkupElement } fro
 import { dated, dayIn, nearest, type CitedProvision, type MarkupFormat, type ReadTree } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { CONTENTS, METADATA, omitted, rolesByName, type Role } from './roles.ts'
+import NAMES from './names/regml.json' with { type: 'json' }
+import { vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const ROLES = rolesByName(
@@ -23,12 +25,19 @@ const ROLES = rolesByName(
   [{ is: 'block' }, 'content analysisParagraph analysisHeader dash def-list callout line'],
 )
 
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, NAMES.elements],
+  apart: 'fdsys preamble changeset',
+  out: { struck: 'del s strike DEL S STRIKE' },
+})
+
 /** RegML of the Consumer Financial Protection Bureau (namespace `eregs`). */
 export const REGML: MarkupFormat = {
   format: 'regml',
   parse: parseXml,
   recognises: ({ kind, root, tag }) =>
     kind === 'xml' && (root === 'regulation' || root === 'notice') && /["']eregs["']/.test(tag),
+  vocabulary: () => VOCABULARY,
   roles: () => (element) => ROLES(element) ?? { is: 'inline' },
   fields: fieldsOf,
   cite: citationOf,

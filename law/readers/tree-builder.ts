@@ -28,7 +28,7 @@ export class TreeBuilder {
     if (depth > READER_BOUNDS.depthMax)
       throw new UnreadableFile(`elements nested deeper than ${READER_BOUNDS.depthMax}`, { line })
     const place = parent === undefined ? 1 : (parent.elements += 1)
-    const shape = { kind: 'element', name, namespace, attributes, parent, place, line } as const
+    const shape = { kind: 'element', name, namespace, attributes, parent, place, line, standing: undefined } as const
     const element = { ...shape, children: [], depth, elements: 0, texts: 0 }
     parent?.children.push(element)
     return element

@@ -1,3 +1,5 @@
+import type { Standing } from './standing.ts'
+
 /** A tree of markup, as XML and HTML give it. Every text knows its place in the file. */
 export interface MarkupElement {
   readonly kind: 'element'
@@ -12,6 +14,8 @@ export interface MarkupElement {
   readonly place: number
   /** Line of the file, from 1. */
   readonly line: number
+  /** Why what is in it is no text in force, once its format was asked; undefined for what is. */
+  standing: Standing | undefined
 }
 
 export interface MarkupText {
@@ -78,20 +82,34 @@ export function* descendants(element: MarkupElement): Generator<MarkupElement> {
   }
 }
 
+/** Returns the text of an element as the file has it, with what is struck. */
+export function writtenIn(element: MarkupElement): string {
+  const parts: string[] = []
+  const waiting: MarkupNode[] = [element]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+    if (next.kind === 'text') parts.push(next.value)
+    else stack(waiting, next.children)
+  return parts.join('')
+}
+
 /** Returns the elements below, and the element itself, that have the name. */
 export function allNamed(element: MarkupElement | undefined, name: string): readonly MarkupElement[] {
   return element === undefined ? [] : [...descendants(element)].filter((each) => each.name === name)
 }
 
-/** Returns the first element below with one of the names. */
+/** Returns the first element below with one of the names; one that is struck or hidden is none. */
 export function firstNamed(element: MarkupElement | undefined, ...names: readonly string[]): MarkupElement | undefined {
-  if (element !== undefined) for (const each of descendants(element)) if (names.includes(each.name)) return each
+  if (element !== undefined)
+    for (const each of descendants(element)) if (names.includes(each.name) && each.standing === undefined) return each
   return undefined
 }
 
 const LINE_BREAKS: ReadonlySet<string> = new Set(['br', 'eol'])
 
-/** Returns the text of an element in one line; undefined where it has none. @param without elements left out. */
+/**
+ * Returns the text of an element in one line, without what is struck in it; undefined where it has none.
+ * @param without elements left out.
+ */
 export function textOf(element: MarkupElement | undefined, ...without: readonly string[]): string | undefined {
   if (element === undefined) return undefined
   const parts: string[] = []
@@ -99,7 +117,8 @@ export function textOf(element: MarkupElement | undefined, ...without: readonly 
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (next.kind === 'text') parts.push(next.value)
     else if (LINE_BREAKS.has(next.name)) parts.push(' ')
-    else if (!without.includes(next.name)) stack(waiting, next.children)
+    else if (!without.includes(next.name) && (next === element || next.standing === undefined))
+      stack(waiting, next.children)
   }
   return oneLine(parts.join('')) || undefined
 }

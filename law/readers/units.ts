@@ -1,7 +1,8 @@
 import type { Provision } from './document.ts'
 import type { Role, RoleContext } from './roles.ts'
+import { isNoText, saysNoForce, type Standing } from './standing.ts'
 import type { TextWriter } from './text-writer.ts'
-import { oneLine, stack, type MarkupElement, type MarkupNode } from './tree.ts'
+import { oneLine, stack, textOf, type MarkupElement, type MarkupNode } from './tree.ts'
 
 export interface OpenUnit {
   /** Set where a heading opened it. */
@@ -18,6 +19,8 @@ export interface OpenUnit {
   readonly notes: MarkupElement[]
   /** Notes of its number or heading. */
   readonly notesOfName: MarkupElement[]
+  /** Why it is no law in force, as it or a unit around it states. */
+  readonly standing: Standing | undefined
   hasUnits: boolean
 }
 
@@ -69,10 +72,10 @@ export function holderOf(unit: OpenUnit): OpenUnit {
   return passageAround(unit) ?? (unit.level === 'part' && unit.above !== undefined ? holderOf(unit.above) : unit)
 }
 
-export function copyText(node: MarkupElement, into: TextWriter, isLeftOut: (each: MarkupElement) => boolean): void {
+export function copyText(node: MarkupElement, into: TextWriter, isSkipped: (each: MarkupElement) => boolean): void {
   for (const child of node.children) {
     if (child.kind === 'text') into.add(child)
-    else if (!isLeftOut(child)) copyText(child, into, isLeftOut)
+    else if (!isSkipped(child)) copyText(child, into, isSkipped)
   }
 }
 
@@ -121,4 +124,31 @@ export function rangesOf(element: MarkupElement): readonly { readonly from: numb
 
 export function contextOf(place: Place): RoleContext {
   return { quoted: place.quoted, within: place.sections.unit.kind }
+}
+
+/** What a unit around one says of it. The notes to a provision without force tell why, and stay. */
+export function inherited(above: OpenUnit | undefined, kind: string): Standing | undefined {
+  return kind === 'note' && !isNoText(above?.standing) ? undefined : above?.standing
+}
+
+/** Whether a unit without force says no more than that. */
+export function isStatement({ standing, writer, heading, label }: OpenUnit): boolean {
+  if (isNoText(standing)) return false
+  if (!writer.isEmpty) return saysNoForce(writer.text)
+  return saysNoForce(heading.isEmpty ? label.text : heading.text)
+}
+
+/** Whether an element that is out of force is left out as a whole: a provision is read, and named. */
+export function isLeftOut(role: Role, element: MarkupElement, { sections: { unit } }: Place): boolean {
+  if (!isNoText(element.standing) && saysNoForce(textOf(element) ?? '')) return false
+  switch (role.is) {
+    case 'omit':
+      return false
+    case 'unit':
+      return role.level === 'part' && passageAround(unit) !== undefined
+    case 'start':
+      return false
+    default:
+      return true
+  }
 }

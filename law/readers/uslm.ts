@@ -6,6 +6,8 @@ import { dated, dayIn, dayInWords, languageTag, nearest } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
 import { CITED_TITLE_CHARACTERS_MAX, wordsCitation } from './words-citation.ts'
+import NAMES from './names/uslm.json' with { type: 'json' }
+import { createWindow, vocabularyOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const DIVISIONS = wordSet(
@@ -34,6 +36,23 @@ const ROLES = rolesByName(
   [RAISED, 'sup'],
   [{ is: 'break' }, 'br'],
 )
+const VOCABULARY = vocabularyOf({
+  elements: [ROLES.names, DIVISIONS, PARTS, NAMES.elements],
+  attributes: NAMES.attributes,
+  apart: 'meta amendMeta',
+  out: { struck: 'del deletedText s strike' },
+  values: {
+    changed: { struck: 'deleted', 'in force': 'added notChanged' },
+    inEffect: { repealed: 'false', 'in force': 'true' },
+    status: {
+      repealed: 'repealed omitted transferred renumbered reserved vacant',
+      ended: 'hadItsEffect',
+      prospective: 'pending',
+      suspended: 'suspended',
+      'in force': 'inEffect crossReference',
+    },
+  },
+})
 /** Documents of an issue of the Federal Register: what they say of the CFR is no provision of it. */
 const NOTICES = wordSet('rule proposedRule notice presidentialDoc correction')
 
@@ -43,6 +62,10 @@ export const USLM: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, tag }) =>
     kind === 'xml' && /schemas\.gpo\.gov\/xml\/uslm|xml\.house\.gov\/schemas\/uslm/.test(tag),
+  vocabulary: (read) => ({
+    ...VOCABULARY,
+    standingOf: createWindow(fieldsOf(read).effectiveFrom?.day, 'startPeriod', 'endPeriod'),
+  }),
   roles: () => roleOf,
   fields: fieldsOf,
   cite: citationOf,

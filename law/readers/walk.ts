@@ -1,13 +1,17 @@
 import type { Omitted, Provision } from './document.ts'
 import type { Role, Roles, TextRole } from './roles.ts'
 import { columnsOf, RowCells } from './row-cells.ts'
+import { isNoText, STANDING_RULES, type Standing } from './standing.ts'
 import { TextWriter } from './text-writer.ts'
-import type { MarkupElement, MarkupNode } from './tree.ts'
+import { writtenIn, type MarkupElement, type MarkupNode } from './tree.ts'
 import {
   contextOf,
   copyText,
   gapOf,
   holderOf,
+  inherited,
+  isLeftOut,
+  isStatement,
   joined,
   nameOf,
   EMPTY,
@@ -49,7 +53,7 @@ class Walker {
 
   document(root: MarkupElement): void {
     const unit = this.#open({ is: 'unit', kind: 'document', level: 'division' }, root, undefined, new TextWriter())
-    this.#filled(unit, false, (place) => this.#visit(root, place))
+    this.#filled(unit, false, (place) => this.#whole(root, place))
   }
 
   /** Reads into a unit, and closes it. */
@@ -72,13 +76,21 @@ class Walker {
     if (above !== undefined) above.hasUnits = true
     const [label, heading] = [new TextWriter(), new TextWriter()]
     const names = { label, heading, notes: [], notesOfName: [] }
-    return { index, kind: role.kind, level, writer, role, element, above, rank, ...names, hasUnits: false }
+    // What stands below a hidden heading is shown.
+    const own = rank !== undefined && element.standing === 'hidden' ? undefined : element.standing
+    const standing = own ?? inherited(above, role.kind)
+    return { index, kind: role.kind, level, writer, role, element, above, rank, ...names, standing, hasUnits: false }
   }
 
   #close(unit: OpenUnit): void {
     const { element, level, writer } = unit
     if (level === 'part') return this.#keep(unit, undefined)
     this.#notes(unit)
+    if (unit.standing !== undefined && !isStatement(unit)) {
+      for (const { from, to } of [unit.label, unit.heading, writer].flatMap(({ pieces }) => pieces))
+        this.omitted.push({ rule: STANDING_RULES[unit.standing], line: element.line, from, to })
+      return this.#keep(unit, undefined)
+    }
     const isNamed = !unit.label.isEmpty || !unit.heading.isEmpty
     // A repealed or reserved provision has no other text.
     if (writer.isEmpty && isNamed && (level === 'passage' || !unit.hasUnits))
@@ -98,6 +110,7 @@ class Walker {
       line: element.line,
       element,
       path: pathTo(above),
+      ...(unit.standing === undefined ? {} : { standing: unit.standing }),
       within: above?.index,
       text: written?.text,
       pieces: written?.pieces ?? [],
@@ -127,6 +140,7 @@ class Walker {
       return
     }
     const role = this.#roles(node, contextOf(place))
+    if (node.standing !== undefined && isLeftOut(role, node, place)) return this.#gone(role, node, node.standing, place)
     switch (role.is) {
       case 'omit':
         for (const { from, to } of rangesOf(node)) this.omitted.push({ rule: role.rule, line: node.line, from, to })
@@ -143,6 +157,21 @@ class Walker {
       default:
         return this.#text(role, node, place)
     }
+  }
+
+  /** What is struck leaves the gap that its own white space or its lines were; no word runs into the next one. */
+  #gone(role: Role, node: MarkupElement, standing: Standing, place: Place): void {
+    for (const { from, to } of rangesOf(node))
+      this.omitted.push({ rule: STANDING_RULES[standing], line: node.line, from, to })
+    const isInline = role.is === 'inline' || role.is === 'marked' || role.is === 'note' || role.is === 'label'
+    if (!isInline) writerOf(place).separate(gapOf(place))
+    else if (/^\s|\s$/.test(writtenIn(node))) writerOf(place).separate('space')
+  }
+
+  /** What the document states of itself holds for all units in it. */
+  #whole(root: MarkupElement, place: Place): void {
+    if (root.standing === undefined) this.#visit(root, place)
+    else this.#children(root, place)
   }
 
   #text(role: TextRole, node: MarkupElement, place: Place): void {
@@ -212,6 +241,7 @@ class Walker {
   /** Whether a node puts text into its line. */
   #writes(node: MarkupNode, place: Place): boolean {
     if (node.kind === 'text') return node.value.trim() !== ''
+    if (node.standing !== undefined) return false
     const { is } = this.#roles(node, contextOf(place))
     return is !== 'omit' && node.children.some((child) => this.#writes(child, place))
   }
@@ -242,7 +272,9 @@ class Walker {
     const { kind, level, anchor, rank, names } = role
     const unit = this.#open({ is: 'unit', kind, level, anchor }, node, sections.unit, new TextWriter(), rank)
     sections.unit = unit
-    this.#children(node, { ...place, into: unit[names], flat: true })
+    const named = { ...place, into: unit[names], flat: true }
+    if (node.standing !== undefined && isNoText(node.standing)) this.#gone(role, node, node.standing, named)
+    else this.#children(node, named)
   }
 
   /** Closes what headings of a rank and below have opened. */
@@ -279,6 +311,10 @@ class Walker {
     else writerOf(place).separate(gap)
     // The tree names it too; the text is claimed once.
     if (!place.quoted)
-      copyText(node, unit[is], (each) => ['note', 'omit'].includes(this.#roles(each, contextOf(place)).is))
+      copyText(
+        node,
+        unit[is],
+        (each) => each.standing !== undefined || ['note', 'omit'].includes(this.#roles(each, contextOf(place)).is),
+      )
   }
 }

@@ -29,6 +29,9 @@ export function parseXml(bytes: Uint8Array): MarkupTree {
   return { root: reader.root, texts: reader.texts, decoded }
 }
 
+/** Of the attributes that declare a namespace. */
+const NAMESPACES = 'http://www.w3.org/2000/xmlns/'
+
 class XmlReader {
   readonly parser = new SaxesParser({ xmlns: true, position: true })
   readonly #tree = new TreeBuilder()
@@ -55,7 +58,8 @@ class XmlReader {
   }
 
   open({ local: name, uri: namespace, attributes: stated }: SaxesTagNS): void {
-    const attributes = new Map(Object.values(stated).map(({ local, value }) => [local, value] as const))
+    const own = Object.values(stated).filter(({ uri }) => uri !== NAMESPACES)
+    const attributes = new Map(own.map(({ local, value }) => [local, value] as const))
     const opened = this.#tree.element(this.#open.at(-1), { name, namespace, attributes, line: this.parser.line })
     this.root ??= opened
     this.#open.push(opened)

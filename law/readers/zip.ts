@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
+import { inflateRawSync } from 'node:zlib'
 import { READER_BOUNDS } from './bounds.ts'
 import { UnreadableFile } from './tree.ts'
 
@@ -72,34 +72,4 @@ function inflated(file: Buffer, { method, compressed, offset }: Entry, left: num
 
 function tooLarge(): UnreadableFile {
   return new UnreadableFile(`its parts unpack to more than ${READER_BOUNDS.unpackedBytesMax} bytes`)
-}
-
-/** Returns a ZIP file of parts: local headers, then the directory. */
-export function packed(parts: ReadonlyMap<string, Buffer>): Buffer {
-  const local: Buffer[] = []
-  const directory: Buffer[] = []
-  let offset = 0
-  for (const [name, data] of parts) {
-    const deflated = deflateRawSync(data, { level: 1 })
-    const common = Buffer.alloc(26)
-    common.writeUInt16LE(20, 0)
-    common.writeUInt16LE(8, 4)
-    common.writeUInt32LE(crc32(data), 10)
-    common.writeUInt32LE(deflated.length, 14)
-    common.writeUInt32LE(data.length, 18)
-    common.writeUInt16LE(Buffer.byteLength(name), 22)
-    const header = Buffer.concat([Buffer.from('PK\u0003\u0004'), common, Buffer.from(name)])
-    const entry = Buffer.alloc(14)
-    entry.writeUInt32LE(offset, 10)
-    directory.push(Buffer.concat([Buffer.from('PK\u0001\u0002\u0014\0'), common, entry, Buffer.from(name)]))
-    local.push(header, deflated)
-    offset += header.length + deflated.length
-  }
-  const list = Buffer.concat(directory)
-  const end = Buffer.alloc(18)
-  end.writeUInt16LE(directory.length, 4)
-  end.writeUInt16LE(directory.length, 6)
-  end.writeUInt32LE(list.length, 8)
-  end.writeUInt32LE(offset, 12)
-  return Buffer.concat([...local, list, Buffer.from('PK\u0005\u0006'), end])
 }

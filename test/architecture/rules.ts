@@ -41,7 +41,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
     /^jobs\/(?:platform|worker)\/[^/]+\.ts$/,
   ]),
 )
-const LOADED_AT_START = /^import (?!type ).*'(?:openai|mammoth|@opensearch-project\/opensearch)'/
+const LOADED_AT_START = /^import (?!type ).*'(?:openai|@opensearch-project\/opensearch)'/
 const FOLDS = /\.(?:to(?:Locale)?(?:Lower|Upper)Case|normalize|localeCompare)\(/
 /** What reads texts and questions, and what folds other things than keys of law. */
 const MAY_FOLD = new RegExp(
@@ -217,7 +217,6 @@ export const RULES: readonly Rule[] = [
       inTest(file) ? [] : matches(LOADED_AT_START, file, 'loads a large library at start: await import(…) it'),
     bad: [
       { path: 'core/platform/json-endpoint.ts', text: "import OpenAI, { APIError } from 'openai'" },
-      { path: 'law/readers/docx.ts', text: "import mammoth from 'mammoth'" },
       { path: 'core/engine/client.ts', text: "import { Client } from '@opensearch-project/opensearch'" },
     ],
   },

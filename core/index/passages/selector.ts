@@ -32,7 +32,7 @@ const common = {
  * - `JsonPointerSelector`: code points of the string that the pointer (RFC 6901) names in one line of JSONL. `line`
  *   counts from 1, and `offset` is the byte at which it begins.
  * - `XPathSelector`: code points of the text of an element (XPath 1.0 `string()`), in the order of the passage. Of a
- *   Word document it is an element of the HTML that mammoth makes of it.
+ *   Word document it is an element of the main part, with each note in place of its first mark.
  * - `PdfSelector`: lines of a page in the order of the passage, each with its corners in points as `QuadPoints` has them
  *   (ISO 32000, section 12.5.6.10), and the code points of the line where it is not the whole.
  */

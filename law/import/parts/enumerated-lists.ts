@@ -12,10 +12,16 @@ interface OpenList {
   readonly leadIn: string
   /** Offset of the current item. */
   itemStart: number
+  /** Of a table: its first row. */
+  readonly head?: string
 }
 
-/** Marks at the start of an item: `(1)`, `(a)`, `(iv)`, `2a.`, `b)`, `aa)`, or a bullet. */
-const MARK = /^(\s*)(?:(\()?(\d{1,4}\p{Ll}{0,2}|\p{L}{1,4})([.)])|([-–—•*●▪]))(?=\s|$)/u
+/** Marks at the start of an item: `(1)`, `(a)`, `(iv)`, `2a.`, `b)`, `aa)`, `[1]`, `1°`, `1.1`, `(1bis)`, or a bullet. */
+const MARK =
+  /^(\s*)(?:([([])?(\d{1,4}(?:\s?(?:bis|ter|quater|quinquies|sexies)|\p{Ll}{0,2})|\p{L}{1,4})([.)\]°º])|(\d{1,4}(?:\.\d{1,4})+)\.?|([-–—•*●▪]))(?=\s|$)/u
+/** Of items without a mark below a line that introduces them, and of the rows of a table below its head. */
+const INTRODUCES = /[:—–]\s*$/
+const [PLAIN, TABLE] = ['(plain', '(table'] as const
 const ROMAN = /^(?:x{0,3})(?:ix|iv|v?i{0,3})$/i
 
 interface Numbered {
@@ -33,27 +39,75 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
   const chains: (readonly string[])[] = []
   const separator = /\n[^\S\n]*\n/.test(text) ? /\n[^\S\n]*\n/ : /\n/
   let open: readonly OpenList[] = []
-  let [from, afterBlank] = [0, true]
+  let [from, afterBlank, previous] = [0, true, '']
   for (const { index, 0: line } of text.matchAll(/[^\n]*(?:\n|$)/g)) {
     if (line === '') break
     const indent = indentOf(line)
     const items = numbersOf(line)
-    if (items.length > 0) {
+    const isRow = /^\s*\||\s\|(?:\s|$)/.test(line)
+    if (isRow)
+      open = withRow(open, line, {
+        indent,
+        at: index,
+        leadIn: () => lastOf(text.slice(open.at(-1)?.itemStart ?? from, index), separator),
+      })
+    else if (line.trim() !== '') open = open.filter(({ style }) => style !== TABLE)
+    if (isRow) previous = line
+    else if (items.length > 0) {
       const before = text.slice(open.at(-1)?.itemStart ?? from, index)
       open = withItem(open, items, { indent, at: index, leadIn: () => introduction(before, separator) })
     } else if (afterBlank && line.trim() !== '') {
       const ended = open.findIndex((list) => isHanging(list) && list.indent >= indent)
       if (ended !== -1) open = open.slice(0, ended)
-      if (open.length === 0) from = index
+      if (open.length === 0 && !INTRODUCES.test(previous)) from = index
     } else if (line.trim() !== '') {
       const last = open.at(-1)
       if (last !== undefined) last.hanging ??= indent > last.indent
     }
+    if (!isRow && items.length === 0 && line.trim() !== '') {
+      const before = text.slice(open.at(-1)?.itemStart ?? from, index)
+      open = withPlain(open, previous, { indent, at: index, leadIn: () => introduction(before, separator) })
+      if (open.length === 0 && afterBlank) from = index
+    }
+    if (line.trim() !== '') previous = line
     afterBlank = line.trim() === ''
     starts.push(index)
     chains.push(open.map(({ leadIn }) => leadIn).filter((leadIn) => leadIn !== ''))
   }
   return (offset) => chains[firstIndex(starts.length, (line) => (starts[line] ?? 0) > offset) - 1] ?? []
+}
+
+/** The lists that are open at a line without a mark: below an introduction it begins a list, and after a sentence ends it. */
+function withPlain(
+  open: readonly OpenList[],
+  previous: string,
+  { indent, at, leadIn }: ItemPlace,
+): readonly OpenList[] {
+  const last = open.at(-1)
+  const isItem = INTRODUCES.test(previous) && (last === undefined || last.style === PLAIN)
+  if (isItem)
+    return [
+      ...open.filter(({ style }) => style !== PLAIN),
+      { style: PLAIN, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at },
+    ]
+  if (last?.style !== PLAIN) return open
+  return /[.!?。]["'”’»)\]]*\s*$/u.test(previous)
+    ? open.slice(0, -1)
+    : [...open.slice(0, -1), { ...last, itemStart: at }]
+}
+
+/** The lists that are open at a row: below the first one of a table, what stands before the table and its head. */
+function withRow(open: readonly OpenList[], line: string, { indent, at, leadIn }: ItemPlace): readonly OpenList[] {
+  const table = open.at(-1)
+  if (table?.style === TABLE)
+    return [
+      ...open.slice(0, -1),
+      { ...table, leadIn: table.last === 0 ? `${table.leadIn}\n${table.head}`.trim() : table.leadIn, last: 1 },
+    ]
+  return [
+    ...open,
+    { style: TABLE, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at, head: line.trim() },
+  ]
 }
 
 /** Numbers in brackets count paragraphs, whose lines are rarely indented. */
@@ -75,7 +129,10 @@ function withItem(
 ): readonly OpenList[] {
   const indexOf = (fits: (list: OpenList, item: Numbered) => boolean): number =>
     open.findLastIndex((list) => items.some((item) => list.style === item.style && fits(list, item)))
-  const first = items.find(({ number }) => number === 1 || number === BULLET)
+  const isOpen = (style: string): boolean => open.some((list) => list.style === style)
+  const first = items.find(
+    ({ number, style }) => number === 1 || number === BULLET || (Math.floor(number) === 1 && !isOpen(style)),
+  )
   const next = indexOf((list, { number }) => number === list.last + 1 || number === BULLET)
   const found = next === -1 && first === undefined ? indexOf(() => true) : next
   const continued = open[found]
@@ -95,7 +152,10 @@ const BULLET = 0
 
 /** Returns what a line may be the number of: `(i)` is the first of Roman numbers and the ninth of letters. */
 function numbersOf(line: string): readonly Numbered[] {
-  const [, , bracket = '', written = '', end = '', bullet] = MARK.exec(line) ?? []
+  const [, , bracket = '', written = '', end = '', decimal, bullet] = MARK.exec(line) ?? []
+  // `1.31` is the 31st item of the list of `1`.
+  const steps = decimal?.split('.') ?? []
+  if (decimal !== undefined) return [{ style: `${steps.slice(0, -1).join('.')}.`, number: Number(steps.at(-1)) }]
   if (bullet !== undefined) return [{ style: `${bullet}${indentOf(line)}`, number: BULLET }]
   if (written === '') return []
   const kind = `${bracket}${end}`
@@ -124,6 +184,10 @@ function romanNumber(letters: readonly string[]): number {
     const [value, next] = [values[letter] ?? 0, values[letters[index + 1] ?? ''] ?? 0]
     return value < next ? sum - value : sum + value
   }, 0)
+}
+
+function lastOf(before: string, separator: RegExp): string {
+  return before.trim().split(separator).at(-1)?.trim() ?? ''
 }
 
 /** Returns the last paragraph before a list, unless it ends a sentence or holds no word. */

@@ -16,6 +16,7 @@ import { orderKeyOf } from '#law/import/staging/rows.ts'
 import type { StagedRow, Staging } from '#law/import/staging/staging.ts'
 import { sameApartFromSpace } from '#law/readers/text.ts'
 import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#law/sources/list.ts'
+import { instantOf } from '../mapping/dates.ts'
 import { createFieldReader, type RecordFields, type Unusable } from './fields.ts'
 import { isQuoteVerified } from './quote-verification.ts'
 import { hashOf, identityOf, lawOf, sourceIdOf, writtenIn } from './identity.ts'
@@ -58,6 +59,9 @@ export async function* stageSources(
       switch (item.kind) {
         case 'coverage':
           yield { kind: 'coverage', source, coverage: item.coverage }
+          break
+        case 'unread':
+          yield { kind: 'not understood', source, line: item.line, name: item.name, count: item.count }
           break
         case 'warning':
           yield { kind: 'warning', warning: { source, line: item.line, id: item.id, message: item.message } }
@@ -136,12 +140,37 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
     const { offset, bytes } = (await file?.append(staged)) ?? { offset: 0, bytes: 0 }
     const repeats = same?.first ?? null
     staging.add({ ...rowOf(record, staged, written), source, identity, digest, repeats, at: offset, bytes })
+    const contradicted = overruledDays(record, fields).map(
+      (name) =>
+        ({
+          kind: 'not understood',
+          source: place.source,
+          line: record.line,
+          name: `${place.source}: ${name}`,
+          count: 1,
+        }) as const,
+    )
     const unproved = fields.status === 'source-declared' ? [{ kind: 'loss', place, reason: UNPROVED } as const] : []
     const reason = unnamedReason(fields)
     const unnamed = reason === undefined ? [] : [{ kind: 'loss', place, reason } as const]
     const derived = Object.entries(fields.lineage).map(([field, rule]) => ({ kind: 'derived', field, rule }) as const)
-    return [...unread, ...unproved, ...unnamed, ...derived]
+    return [...unread, ...contradicted, ...unproved, ...unnamed, ...derived]
   }
+}
+
+/** Days that an editor states against those of the publisher, with both. */
+function overruledDays(
+  { values }: SourceRecord,
+  { effectiveAt, effectiveTo, publishedAt }: RecordFields,
+): readonly string[] {
+  const days = { published_at: publishedAt, effective_at: effectiveAt, effective_to: effectiveTo }
+  return Object.entries(days).flatMap(([field, instant]) => {
+    const stated = values.get(`metadata.${field}`)
+    const [own, other] = [instant?.slice(0, 10), instantOf(stated ?? '')?.slice(0, 10)]
+    return other === undefined || own === other
+      ? []
+      : [`${field} ${own ?? 'none'} of the editor, ${other} of the publisher`]
+  })
 }
 
 function findingOf(

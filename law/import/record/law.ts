@@ -1,7 +1,7 @@
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { aroundOf } from '#law/readers/document.ts'
 import type { Citation, DocumentFields, Omitted, Provision, ReadDate, ReaderWarning } from '#law/readers/document.ts'
-import { FRONT_MATTER_READ } from '#law/readers/markdown.ts'
+import { FRONT_MATTER_READ } from '#law/readers/markdown-fields.ts'
 import { createPlaces } from '#law/readers/places.ts'
 import { readBytes, readDocument, recognised, type ReadDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
@@ -17,7 +17,7 @@ import type { SourceItem, SourceRecord, SourceSnapshot } from './record.ts'
 /**
  * Yields the records of a file of published law: one for each provision that a reader makes a passage, and what it
  * warns of, omits and does not account for. Markdown with documented front matter is read as `markdownRecords` does.
- * The original of a corrected draft yields nothing: the draft holds its text.
+ * The original of a corrected draft yields nothing where the draft is one of it and gives records: it holds its text.
  * @param known the fields of front matter that the mapping reads or ignores. @param snapshots all files of the import.
  */
 export async function* lawRecords(
@@ -27,12 +27,14 @@ export async function* lawRecords(
 ): AsyncGenerator<SourceItem> {
   let read: ReadDocument
   try {
-    if (snapshots.some((other) => originalName(other.sourceName) === sourceName)) return
+    const draft = snapshots.find((other) => originalName(other.sourceName) === sourceName)
+    if (draft !== undefined && (await holdsRecords(draft, known, snapshots))) return
     const bytes = await readBytes(path)
     if (recognised(sourceName, bytes) === 'markdown' && hasOwnFields(bytes)) {
       yield* ownMarkdown({ path, sourceName }, known, bytes, snapshots)
       return
     }
+    if (originalName(sourceName) !== undefined) throw new UnreadableFile('a draft without the front matter of one')
     read = await readDocument(sourceName, bytes)
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
@@ -40,6 +42,23 @@ export async function* lawRecords(
     return
   }
   yield* itemsOf(read, sourceName)
+}
+
+/** Whether a draft is one of the file beside it, and gives a record. */
+async function holdsRecords(
+  draft: SourceSnapshot,
+  known: ReadonlySet<string>,
+  snapshots: readonly SourceSnapshot[],
+): Promise<boolean> {
+  try {
+    const bytes = await readBytes(draft.path)
+    if (!hasOwnFields(bytes)) return false
+    for await (const { kind } of ownMarkdown(draft, known, bytes, snapshots)) if (kind === 'record') return true
+    return false
+  } catch (error) {
+    if (error instanceof UnreadableFile) return false
+    throw error
+  }
 }
 
 type Warned = Pick<ReaderWarning, 'message' | 'xpath'> & { readonly page?: number | undefined }
@@ -68,6 +87,7 @@ function placed({ message, page, xpath }: Warned): string {
 
 function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem> {
   for (const warning of read.warnings) yield { kind: 'warning', line: warning.line ?? 1, message: placed(warning) }
+  for (const { name, count, line } of read.losses) yield { kind: 'unread', line, name: `${read.format} ${name}`, count }
   yield { kind: 'coverage', coverage: read.coverage }
   const joined = read.tree.texts.map(({ value }) => value).join('')
   yield* omissionsOf(read.omitted, joined)

@@ -20,6 +20,14 @@ export type Finding =
   | { readonly kind: 'end'; readonly end: ImportReport['derived_ends'][number] }
   /** A loss that is no skipped record. */
   | { readonly kind: 'loss'; readonly place: RecordLocation; readonly reason: string }
+  /** It is a loss by its name, once for all files. */
+  | {
+      readonly kind: 'not understood'
+      readonly source: string
+      readonly line: number
+      readonly name: string
+      readonly count: number
+    }
   /** A field of a staged record that a rule of the mapping fills. */
   | { readonly kind: 'derived'; readonly field: string; readonly rule: string }
   /** A record states a field that the mapping neither reads nor ignores. */
@@ -101,6 +109,8 @@ export class Findings {
   readonly #losses: ImportReport['losses'] = []
   readonly #acceptedLosses: ImportReport['losses'] = []
   readonly #reasons = new Map<string, number>()
+  /** What readers do not understand, by name. */
+  readonly #unknown = new Map<string, { readonly place: RecordLocation; count: number }>()
   readonly #unread = new Map<string, number>()
   /** By field and rule; the mapping bounds how many there are. */
   readonly #derived = new Map<string, number>()
@@ -129,6 +139,13 @@ export class Findings {
         return keep(this.#found.derived_ends, finding.end)
       case 'loss':
         return this.#lose(finding.place, finding.reason)
+      case 'not understood': {
+        const { name, source, line } = finding
+        const found = this.#unknown.get(name) ?? { place: { source, line }, count: 0 }
+        found.count += finding.count
+        this.#unknown.set(name, found)
+        return
+      }
       case 'omission':
         return this.#omit(finding.omission)
       case 'coverage':
@@ -173,7 +190,10 @@ export class Findings {
     const name = lossName(this.#mapping.format, { source, line, id })
     // Who accepts the name of a line accepts what the whole file states.
     const isFile = id === undefined && this.#mapping.format !== 'jsonl'
-    const reason = isFile ? `${why}; nothing of the file is imported` : why
+    this.#loseNamed(name, { source, line, id }, isFile ? `${why}; nothing of the file is imported` : why, text)
+  }
+
+  #loseNamed(name: string, { source, line, id }: RecordLocation, reason: string, text?: string): void {
     const accepted = this.#accepted.has(name)
     if (!accepted) this.#found.losses_unnamed += 1
     keep(accepted ? this.#acceptedLosses : this.#losses, { source, line, id, name, reason, text, accepted })
@@ -227,7 +247,19 @@ export class Findings {
     return `${JSON.stringify(Object.fromEntries(first))}${rest > 0 ? ` and ${rest} more, which the output lists` : ''}`
   }
 
+  /** One loss for each name: who accepts it accepts how often it is there. */
+  #loseUnknown(): void {
+    for (const [name, { place, count: times }] of this.#unknown)
+      this.#loseNamed(
+        `${name} (${times})`,
+        place,
+        `the reader does not understand it; first in this file, in all ${times}`,
+      )
+    this.#unknown.clear()
+  }
+
   report({ totals: { records, ...totals }, ...staged }: Staged): ImportReport {
+    this.#loseUnknown()
     const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
     return {
       ...this.#found,

@@ -100,3 +100,71 @@ test('lines in the styles of a table of contents are omitted by that rule', asyn
   expect(read.provisions.map(({ text }) => text)).toEqual(['Ten.'])
   expect(read.omitted.map(({ rule }) => rule)).toEqual(['table of contents'])
 })
+
+const run = (text: string, properties = ''): string =>
+  `<w:r><w:rPr>${properties}</w:rPr><w:t xml:space="preserve">${text}</w:t></w:r>`
+const STYLES = `<w:style w:type="character" w:styleId="Gone"><w:name w:val="Gone"/><w:basedOn w:val="Base"/></w:style><w:style w:type="character" w:styleId="Base"><w:name w:val="Base"/><w:rPr><w:strike/></w:rPr></w:style><w:style w:type="paragraph" w:styleId="Draft"><w:name w:val="Draft"/><w:rPr><w:vanish/></w:rPr></w:style>`
+
+async function styledDocument(body: string): Promise<Awaited<ReturnType<typeof readDocument>>> {
+  const parts = Object.fromEntries(
+    unpacked(docxOf(body, { 2: `Note </w:t></w:r>${run('gone', '<w:strike/>')}<w:r><w:t>kept` }), () => true),
+  )
+  const styles = String(parts['word/styles.xml']).replace('</w:styles>', `${STYLES}</w:styles>`)
+  return await readDocument('a-file', zipOf({ ...parts, 'word/styles.xml': styles }))
+}
+
+test.each([
+  run('gone ', '<w:strike/>'),
+  run('gone ', '<w:dstrike w:val="true"/>'),
+  run('gone ', '<w:vanish/>'),
+  run('gone ', '<w:b/><w:specVanish w:val="1"/>'),
+  run('gone ', '<w:rStyle w:val="Gone"/>'),
+  run('gone ', '<w:sz w:val="1"/>'),
+  `<w:hyperlink>${run('gone ', '<w:strike/>')}</w:hyperlink>`,
+  `<w:del w:id="1"><w:r><w:delText xml:space="preserve">gone </w:delText></w:r></w:del>`,
+  `<w:moveFrom w:id="1">${run('gone ')}</w:moveFrom>`,
+  `<w:sdt><w:sdtContent>${run('gone ', '<w:strike w:val="on"/>')}</w:sdtContent></w:sdt>`,
+])('in Word %s is left out by a rule, in texts, headings, tables and notes', async (gone) => {
+  const kept = run('is twenty', '<w:strike w:val="0"/>')
+  const noted = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+  const line = (inner: string, style = ''): string => `<w:p><w:pPr>${style}</w:pPr>${inner}</w:p>`
+  const read = await styledDocument(
+    [
+      line(`${run('Order ')}${gone}`, '<w:pStyle w:val="H1"/>'),
+      line(`${run('Section 1 ')}${gone}${run('Fees')}`, '<w:pStyle w:val="H2"/>'),
+      line(`${run('The fee ')}${gone}${kept}${noted}`),
+      line(run('gone draft'), '<w:pStyle w:val="Draft"/>'),
+      `<w:tbl><w:tr><w:tc>${line(run('Boat'))}</w:tc><w:tc>${line(gone)}</w:tc><w:tc>${line(run('10'))}</w:tc></w:tr><w:tr><w:trPr><w:del w:id="9"/></w:trPr><w:tc>${line(run('gone'))}</w:tc></w:tr></w:tbl>`,
+    ].join(''),
+  )
+  const [section] = read.provisions.filter(({ text }) => text !== undefined)
+  expect(section).toMatchObject({ kind: 'section', label: 'Section 1', heading: 'Fees' })
+  expect(section?.text).toBe('The fee is twenty[1]\n\nBoat | | 10\n\n[1] Note kept')
+  expect(read.fields.title).toBe('Order')
+  expect(read.losses).toEqual([])
+  expect(read.coverage.uncovered).toBe(0)
+})
+
+test('formulas are text in one line, and signs of other fonts are the signs that they show', async () => {
+  const m = (name: string, inner: string): string =>
+    `<m:${name} xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">${inner}</m:${name}>`
+  const t = (text: string): string => m('r', m('t', text))
+  const fraction = m('f', `${m('num', t('length x width'))}${m('den', t('12'))}`)
+  const power = m('sSup', `${m('e', t('a'))}${m('sup', t('2'))}`)
+  const sign = '<w:r><w:sym w:font="Symbol" w:char="F0B3"/></w:r>'
+  const body = `<w:p>${run('Fee ')}${m('oMath', fraction + power)}${run(' is ')}${sign}${run('5')}<w:r><w:noBreakHyphen/></w:r>${run('boat')}</w:p>`
+  expect(await documentOf(body)).toEqual([': Fee (length x width) / 12a^2 is ≥5‑boat'])
+})
+
+test('what Word states and the reader does not know is a loss by name', async () => {
+  const drawing =
+    '<w:drawing><a:t xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">Lost</a:t></w:drawing>'
+  const body = `<w:p><w:odd/>${run('A', '<w:gone/>')}<w:r><w:sym w:font="Odd" w:char="F0EE"/>${drawing}</w:r></w:p>`
+  const { losses } = await styledDocument(body)
+  expect(losses.map(({ name, count }) => [name, count])).toEqual([
+    ['element odd', 1],
+    ['element gone', 1],
+    ['characters of drawings', 4],
+    ['sign f0ee', 1],
+  ])
+})

@@ -1,4 +1,4 @@
-import { packed } from '#law/readers/zip.ts'
+import { crc32, deflateRawSync } from 'node:zlib'
 
 /** A ZIP file of small parts. */
 export function zipOf(parts: Readonly<Record<string, string | Buffer>>): Buffer {
@@ -49,6 +49,10 @@ export interface DrawnLine {
   readonly x?: number
   /** Whether it runs up the page. */
   readonly up?: boolean
+  /** Mode of text: 3 leaves no ink. */
+  readonly mode?: number
+  /** Width of an annotation that strikes its start through. */
+  readonly struck?: number
 }
 
 /** A PDF of pages with lines of Helvetica (ISO 32000-1, section 7). */
@@ -59,15 +63,21 @@ export function pdfOf(pages: readonly (readonly DrawnLine[])[]): Buffer {
   objects.push(`<< /Type /Pages /Kids [${kids.join(' ')}] /Count ${pages.length} >>`)
   objects.push('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>')
   for (const [index, lines] of pages.entries()) {
+    const hasModes = lines.some(({ mode }) => mode !== undefined)
     const drawn = lines
       .map(
-        ({ text, y, size = 11, x = 72, up = false }) =>
-          `BT /F1 ${size} Tf ${up ? '0 1 -1 0' : '1 0 0 1'} ${x} ${y} Tm (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET`,
+        ({ text, y, size = 11, x = 72, up = false, mode = 0 }) =>
+          `BT ${hasModes ? `${mode} Tr ` : ''}/F1 ${size} Tf ${up ? '0 1 -1 0' : '1 0 0 1'} ${x} ${y} Tm (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET`,
       )
       .join('\n')
     const resources = '<< /Font << /F1 3 0 R >> >>'
+    const annotations = lines.flatMap(({ y, x = 72, size = 11, struck }) => {
+      const [left, right, bottom, top] = [x, x + (struck ?? 0), y - size / 4, y + size]
+      const box = `/Rect [${left} ${bottom} ${right} ${top}] /QuadPoints [${left} ${top} ${right} ${top} ${left} ${bottom} ${right} ${bottom}]`
+      return struck === undefined ? [] : [`<< /Type /Annot /Subtype /StrikeOut ${box} >>`]
+    })
     objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} /Contents ${5 + index * 2} 0 R >>`,
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} ${annotations.length === 0 ? '' : `/Annots [${annotations.join(' ')}] `}/Contents ${5 + index * 2} 0 R >>`,
     )
     objects.push(`<< /Length ${drawn.length} >>\nstream\n${drawn}\nendstream`)
   }
@@ -84,4 +94,34 @@ export function pdfOf(pages: readonly (readonly DrawnLine[])[]): Buffer {
     `${file}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`,
     'latin1',
   )
+}
+
+/** Returns a ZIP file of parts: local headers, then the directory. */
+function packed(parts: ReadonlyMap<string, Buffer>): Buffer {
+  const local: Buffer[] = []
+  const directory: Buffer[] = []
+  let offset = 0
+  for (const [name, data] of parts) {
+    const deflated = deflateRawSync(data, { level: 1 })
+    const common = Buffer.alloc(26)
+    common.writeUInt16LE(20, 0)
+    common.writeUInt16LE(8, 4)
+    common.writeUInt32LE(crc32(data), 10)
+    common.writeUInt32LE(deflated.length, 14)
+    common.writeUInt32LE(data.length, 18)
+    common.writeUInt16LE(Buffer.byteLength(name), 22)
+    const header = Buffer.concat([Buffer.from('PK\u0003\u0004'), common, Buffer.from(name)])
+    const entry = Buffer.alloc(14)
+    entry.writeUInt32LE(offset, 10)
+    directory.push(Buffer.concat([Buffer.from('PK\u0001\u0002\u0014\0'), common, entry, Buffer.from(name)]))
+    local.push(header, deflated)
+    offset += header.length + deflated.length
+  }
+  const list = Buffer.concat(directory)
+  const end = Buffer.alloc(18)
+  end.writeUInt16LE(directory.length, 4)
+  end.writeUInt16LE(directory.length, 6)
+  end.writeUInt32LE(list.length, 8)
+  end.writeUInt32LE(offset, 12)
+  return Buffer.concat([...local, list, Buffer.from('PK\u0005\u0006'), end])
 }

@@ -115,3 +115,61 @@ test('a numbered paragraph whose first line is full, and a signature, are no hea
     ['', 'A. Fees', `${first} bees, it includes shares in them.\n\nM. SMITH`],
   ])
 })
+
+test('a text that is printed again over itself is one text', async () => {
+  const twice = (text: string, y: number): readonly DrawnLine[] => [
+    { text, y },
+    { text, y, x: 72.3 },
+    { text, y: y + 0.2, x: 72.2 },
+  ]
+  const [text, { provisions }] = await textOf([
+    { text: 'Order', y: 740, size: 18 },
+    ...twice('Section 1 Fees', 700),
+    ...twice('A boat pays ten crowns, and ten crowns again.', 670),
+  ])
+  expect(text).toBe('A boat pays ten crowns, and ten crowns again.')
+  expect(provisions.at(-1)).toMatchObject({ label: 'Section 1', heading: 'Fees' })
+})
+
+test('text without ink is left out, unless the page is a scan with its recognised text', async () => {
+  const lines = [
+    { text: 'Section 1 Fees', y: 700 },
+    { text: 'The fee is', y: 670 },
+    { text: 'ten gone', y: 670, x: 128, mode: 3 },
+    { text: 'twenty crowns.', y: 670, x: 180 },
+    { text: 'A line that nobody sees is gone.', y: 640, mode: 3 },
+  ]
+  const [text, { omitted }] = await textOf(lines)
+  expect(text).toBe('The fee is twenty crowns.')
+  expect(omitted.filter(({ rule }) => rule === 'hidden text')).toHaveLength(2)
+  const [scanned] = await textOf(lines.map((line) => ({ ...line, mode: 3 })))
+  expect(scanned).toContain('ten gone')
+})
+
+test('text that an annotation strikes through is left out', async () => {
+  const [text, { omitted }] = await textOf([
+    { text: 'Section 1 Fees', y: 700 },
+    { text: 'Rowing boats pay no fee.', y: 670, struck: 200 },
+    { text: 'Every boat pays.', y: 640 },
+    { text: 'Gone, but not this.', y: 610, struck: 27 },
+  ])
+  expect(text.replaceAll(/\s+/g, ' ')).toBe('Every boat pays. but not this.')
+  expect(omitted.map(({ rule }) => rule)).toContain('struck or deleted text')
+})
+
+test('a page of few rows has the columns of the other pages', async () => {
+  const column = (x: number): readonly DrawnLine[] =>
+    linesAt(
+      690,
+      Array.from({ length: 14 }, (_, index) => `line ${index + 10} of this column is as wide as it`),
+      { x },
+    )
+  const [text] = await textOf(
+    [...column(72), ...column(300)],
+    [
+      ...linesAt(690, ['(1) In the chapters on', 'limits, remove words.']),
+      ...linesAt(690, ['(2) In the chapter on', 'work, add words.'], { x: 300 }),
+    ],
+  )
+  expect(text).toContain('(1) In the chapters on limits, remove words.\n\n(2) In the chapter on work, add words.')
+})

@@ -274,7 +274,7 @@ export const SAMPLES: readonly Sample[] = [
     bytes: DOCX,
     kinds: { heading: 2 },
     title: 'Order on samples',
-    passages: ['This order applies to samples[1]', TABLE, '1. As amended.'],
+    passages: ['This order applies to samples[1]\n\n[1] As amended.', TABLE],
     cited: ['Order on samples, Fees'],
   },
   {

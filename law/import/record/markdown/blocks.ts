@@ -66,9 +66,12 @@ export function blocksOf(body: string, firstLine: number): Blocks {
     }
     if (token.type === 'html_block' || token.type === 'inline') {
       const found = commentsIn(source, token.type === 'inline' ? 'markdown' : 'html')
-      if (found.openAt !== undefined) refuse(lineOf(starts, start + found.openAt), 'HTML comment without an end')
+      if (found.openAt !== undefined) {
+        const what = source.startsWith('<!--', found.openAt) ? 'HTML comment' : 'struck or hidden element'
+        refuse(lineOf(starts, start + found.openAt), `${what} without an end`)
+      }
       for (const comment of found.comments)
-        comments.push(withLine(body, { start: start + comment.start, end: start + comment.end }))
+        comments.push(withLine(body, { ...comment, start: start + comment.start, end: start + comment.end }))
     }
     if (token.type !== 'heading_open') continue
     if (token.level > 0) refuse(from, HEADING_IN_BLOCK)
@@ -87,10 +90,10 @@ const HEADING_IN_BLOCK =
 const NUMBERED_IN_FENCE = 'a numbered heading within a code fence: remove the fence, or the # if it is text'
 
 /** A comment that stands between blank lines goes with those that follow it: what is around it is two paragraphs. */
-function withLine(body: string, { start, end }: Comment): Comment {
+function withLine(body: string, { start, end, rule }: Comment): Comment {
   const isAlone = start === 0 || /\n[ \t]*\r?\n$/.test(body.slice(Math.max(0, start - LINE_ENDS_MAX), start))
   BLANK_LINES.lastIndex = end
-  return { start, end: isAlone && BLANK_LINES.test(body) ? BLANK_LINES.lastIndex : end }
+  return { start, end: isAlone && BLANK_LINES.test(body) ? BLANK_LINES.lastIndex : end, rule }
 }
 
 const LINE_ENDS_MAX = 80

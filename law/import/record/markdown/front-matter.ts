@@ -50,7 +50,7 @@ const OWN_FIELDS =
 /** Whether a Markdown file is written for this import. */
 export function hasOwnFields(bytes: Uint8Array): boolean {
   const front = frontMatterAtHead(bytes)
-  return front !== undefined && OWN_FIELDS.test(front)
+  return front !== undefined && OWN_FIELDS.test(front) && !(/^country:/m.test(front) && /^rank:/m.test(front))
 }
 
 function contentsOf(yaml: string, lineCounter: LineCounter): unknown {

@@ -34,8 +34,6 @@ export interface Omission {
   readonly text: string
 }
 
-const COMMENT_RULE = 'HTML comment'
-
 /** The text before the first heading. */
 const LEADING_TEXT: HeadingLine = { from: 0, to: 0, level: 0, written: '' }
 
@@ -87,7 +85,7 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown {
   if (!isWhole(body, taken, omitted, blocks.comments)) throw new UnreadableFile(NOT_WHOLE, { line: firstLine })
   const omissions = blocks.comments.map(({ start }, index) => ({
     line: firstLine + lineOf(starts, start),
-    rule: COMMENT_RULE,
+    rule: blocks.comments[index]?.rule ?? '',
     text: omitted[index] ?? '',
   }))
   return { sections, omissions, warnings: blocks.warnings }

@@ -103,3 +103,38 @@ describe('parts of any text', () => {
     )
   })
 })
+
+const LEAD = 'No boat may, without consent:'
+test.each([
+  ['1°', '2°', '3°', '4°'],
+  ['1º', '2º', '3º', '4º'],
+  ['[1]', '[2]', '[3]', '[4]'],
+  ['1.1', '1.2', '1.3', '1.4'],
+  ['2.3.1.', '2.3.2.', '2.3.3.', '2.3.4.'],
+  ['(1bis)', '(2bis)', '(3bis)', '(4bis)'],
+  ['1bis.', '2bis.', '3bis.', '4bis.'],
+  ['', '', '', ''],
+])('items marked %s and %s repeat what introduces them, on lines and in paragraphs', (...marks) => {
+  const items = marks.map((mark, index) => `${mark} ${words(1_400, 'abcd'[index])};`.trim())
+  for (const gap of ['\n', '\n\n'])
+    for (const { text } of partsOf(`${LEAD}${gap}${items.join(gap)}`, 'en', 4_000).slice(1))
+      expect(text.startsWith(`${LEAD}\n[…]\n`)).toBe(true)
+})
+
+test('what follows a sentence below items without a mark repeats nothing', () => {
+  const text = `${LEAD}\n\nmoor ${words(1_500)};\n\nsail ${words(1_500)}.\n\nThis Act ${words(2_000)}.`
+  expect(partsOf(text, 'en', 4_000).map(({ leadIn }) => leadIn)).toEqual(['none', 'none'])
+})
+
+test.each([
+  ['| Class | Fee until 2025 (no longer due) |\n| --- | --- |', (row: string) => `| Vessel ${row} | 11 |`],
+  ['Class | Fee until 2025 (no longer due)', (row: string) => `Vessel ${row} | 11`],
+])('rows of a table repeat its head and the sentence before it', (head, rowOf) => {
+  const rows = Array.from({ length: 300 }, (_, index) => rowOf(String(index)))
+  const parts = partsOf(`The second column is no longer due.\n\n${head}\n${rows.join('\n')}\n\nEnd.`, 'en', 4_000)
+  expect(parts.length).toBeGreaterThan(1)
+  for (const { text, leadIn } of parts.slice(1)) {
+    expect(leadIn).toBe('repeated')
+    expect(text.startsWith(`The second column is no longer due.\n${head.split('\n')[0]}\n[…]\n`)).toBe(true)
+  }
+})

@@ -122,6 +122,38 @@ test('a file that is not read is one loss with its line, and accepting it import
   expect(accepted.passages).toHaveLength(1)
 })
 
+test('what no vocabulary has is one loss for all files, accepted by its name with its count', async () => {
+  const page = (number: number): string =>
+    `<!doctype html><html lang="en"><body><h1>Bees ${number}</h1><h2>Section 1</h2><p><odd>Bees</odd> are <del>sold</del> kept.</p></body></html>`
+  const files = { 'a.html': page(1), 'b.html': page(2) }
+  const refused = await imported(files)
+  expect(refused.report.losses).toMatchObject([{ name: 'html element odd (2)', source: 'a.html', accepted: false }])
+  const accepted = await imported(files, `${SAMPLE_SOURCE_YAML}\naccepted_losses: ['html element odd (2)']\n`)
+  expect(accepted.report.losses_unnamed).toBe(0)
+  expect(accepted.passages.map(({ text }) => text)).toEqual(['Bees are kept.', 'Bees are kept.'])
+  expect(accepted.report.omissions).toMatchObject([
+    { source: 'a.html', rule: 'struck or deleted text', text: 'sold' },
+    { source: 'b.html', rule: 'struck or deleted text', text: 'sold' },
+  ])
+})
+
+test('a draft takes the place of its original only where it is one of it and gives records', async () => {
+  const files = { 'a.html': PAGE, 'a.html.draft.md': '# Notes of the editor\n\nTo do.\n' }
+  const { passages, report } = await imported(files)
+  expect(passages.map(({ text }) => text)).toEqual(['Keep bees.'])
+  expect(report.losses).toMatchObject([
+    { name: 'a.html.draft.md:1', reason: expect.stringContaining('a draft without') },
+  ])
+})
+
+test('a day of the editor against one of the publisher is a loss with both', async () => {
+  const act = `<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act><meta><identification><FRBRWork><FRBRuri value="/akn/xx/act/2001/1"/><FRBRalias value="Bee Act"/></FRBRWork><FRBRExpression><FRBRdate date="2020-01-01" name="valid"/></FRBRExpression></identification><lifecycle><eventRef date="2021-06-01" type="repeal"/></lifecycle></meta><body><section eId="s1"><num>1</num><content><p>Bees pay.</p></content></section></body></act></akomaNtoso>`
+  const yaml = `${SAMPLE_SOURCE_YAML}\nfiles:\n  a.xml: { effective_to: '2099-12-31' }\n`
+  const name = 'a.xml: effective_to 2099-12-31 of the editor, 2021-06-01 of the publisher (1)'
+  expect((await imported({ 'a.xml': act }, yaml)).report.losses).toMatchObject([{ name, accepted: false }])
+  expect((await imported({ 'a.xml': act }, `${yaml}accepted_losses: ["${name}"]\n`)).report.losses_unnamed).toBe(0)
+})
+
 test('Markdown beside other formats needs no field that source.yaml states', async () => {
   const page = beeRules('## BEE-M 1.1 Title\n\nBees are kept.\n', { citation_prefix: 'BEE-M' })
   const short = page.split('\n').filter((line) => !/^(?:authority|language|jurisdiction|verification)/.test(line))

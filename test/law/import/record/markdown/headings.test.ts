@@ -103,6 +103,20 @@ test.each(['a # b', '\\# no', 'C# and F#', '```sh\n# no\n```', '`# no`', '<!-- a
   },
 )
 
+test.each([
+  '~~ten~~',
+  '<del>ten</del>',
+  '<strike>ten</strike>',
+  '<span hidden>ten</span>',
+  '<b class="repealed">ten</b>',
+])('%s is left out by a rule, in a text and a heading, and the text in force is whole', (gone) => {
+  const cut = cutAtHeadings(`# One ${gone}\n\nThe fee is ${gone} <ins>twenty</ins> crowns, \`~~so~~\`.\n`, 1)
+  expect(cut.sections.map(({ heading, text }) => [heading, text])).toEqual([
+    ['One', 'The fee is twenty crowns, `~~so~~`.'],
+  ])
+  expect(cut.omissions.map(({ text }) => text.trim())).toEqual([gone, gone, '<ins>', '</ins>'])
+})
+
 test('no heading within a fence cuts', () => {
   const block = '````sh\n# no\n```\n## nor this\n````'
   expect(cuts(`# One\n\n${block}\n`)).toEqual([[1, 'One', block]])
@@ -120,8 +134,11 @@ test.each([
   ['an HTML comment within a paragraph', 'a\nb <!-- note\n# Two\n-->', 4],
   ['an HTML comment within HTML', '<div>\n<!-- note\n\n# Two\n</div>', 4],
   ['a second HTML comment', '<!-- a --> b <!-- c\n# Two\nMore.', 3],
+  ['a struck element', 'a <del>b\n\nc</del>', 3],
+  ['a hidden element', '<p hidden>\n\nc', 3],
 ])('%s without an end is a fault of the file, with its line', (what, block, line) => {
-  const reason = what.includes('fence') ? 'code fence without an end' : 'HTML comment without an end'
+  const kinds = ['code fence', 'HTML comment', 'struck or hidden element']
+  const reason = `${kinds.find((each) => what.includes(each.slice(-7)))} without an end`
   expect(refusalOf(`# One\n\n${block}\n`, 11)).toMatchObject({ line: line + 10, message: reason })
 })
 

@@ -1,0 +1,29 @@
+import type { ReaderLoss } from './document.ts'
+import { unreadStyles } from './html-style.ts'
+import { allNamed, firstNamed, textOf, writtenIn, type MarkupElement } from './tree.ts'
+
+/** What a server sends in place of a page, with status 200, or before a script fetches its text. */
+const INSTEAD =
+  /maintenance|temporarily (?:unavailable|out of service)|service unavailable|not available in html|under construction|access denied|page not found|(?:enable|requires?|need to enable|turn on) java ?script|javascript (?:is )?(?:required|disabled)|just a moment|verify (?:that )?you are (?:a )?human|captcha|session (?:has )?expired|please wait|^loading\b|wartungsarbeiten|nicht verfügbar|en mantenimiento|no disponible|indisponible|manutenzione|manutenção/i
+const SHELL_CHARACTERS_MAX = 3_000
+const SCRIPTED_CHARACTERS_MAX = 60
+
+/** What a page shows, or hides, in another way than by its text. */
+export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
+  const body = firstNamed(root, 'body') ?? root
+  const hidden = ['script', 'style', 'noscript', 'template'] as const
+  const text = textOf(body, ...hidden) ?? ''
+  const line = body.line
+  const phrase =
+    text.length > SHELL_CHARACTERS_MAX
+      ? undefined
+      : INSTEAD.exec(`${text} ${textOf(firstNamed(root, 'noscript')) ?? ''}`)?.[0]
+  const scripts = allNamed(root, 'script').some((each) => each.attributes.has('src') || writtenIn(each).trim() !== '')
+  return [
+    ...unreadStyles(root),
+    ...(phrase === undefined ? [] : [{ name: `page that says "${phrase}"`, count: 1, line }]),
+    ...(scripts && text.length < SCRIPTED_CHARACTERS_MAX
+      ? [{ name: 'page whose text a script brings', count: 1, line }]
+      : []),
+  ]
+}

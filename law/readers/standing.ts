@@ -1,0 +1,82 @@
+import { foldKey } from '#core/identity/fold.ts'
+
+/** Why a text is no law in force, as its publisher marks it, and the rule by which it is left out. */
+export const STANDING_RULES = {
+  struck: 'struck or deleted text',
+  hidden: 'hidden text',
+  repealed: 'not in force: repealed, revoked or removed',
+  ended: 'not in force: its time is over',
+  prospective: 'not in force: not yet',
+  suspended: 'not in force: suspended',
+} as const
+export type Standing = keyof typeof STANDING_RULES
+export const STANDINGS = [
+  'struck',
+  'hidden',
+  'repealed',
+  'ended',
+  'prospective',
+  'suspended',
+] as const satisfies Standing[]
+
+/** A text that is struck or hidden is none; one that is not in force is named, and its notes stay. */
+export function isNoText(standing: Standing | undefined): boolean {
+  return standing === 'struck' || standing === 'hidden'
+}
+
+/** What a provision without force says of itself in place of a text, in the languages of the formats. */
+const SAYS_SO =
+  /^[\s\p{P}\p{N}§]*(?:(?:sections?|paragraphs?|art(?:icles?)?\.?|§+)[\s\p{P}\p{N}]*)?(?:repeal|omit|reserv|transfer|renumber|redesignat|expire|revok|vacant|spent|ceased|aufgehoben|weggefallen|gegenstandslos|abrog|derogad|suprimid|soppress|supprim|vervallen|upphäv|ophæv|opphev|uchylon|zrušen)/iu
+
+/** Whether a text is no more than the statement that there is none: `[Repealed]`, or a row of dots. */
+export function saysNoForce(text: string): boolean {
+  return !/\p{L}/u.test(text) || SAYS_SO.test(text)
+}
+
+/** Words of the classes of elements, by what they say. Classes are read by their words: `LegRepeal`, `text-struck`. */
+const CLASS_WORDS: ReadonlyMap<string, Standing> = new Map(
+  (
+    [
+      [
+        'struck',
+        'del deleted deletion struck strike striked strikethrough strikeout linethrough removed gestrichen supprime barre tachado soppresso geschrapt',
+      ],
+      [
+        'repealed',
+        'repeal repealed revoked abrogated aufgehoben weggefallen abroge derogado derogada abrogato vervallen',
+      ],
+      ['prospective', 'prospective'],
+      ['suspended', 'suspended'],
+    ] as const
+  ).flatMap(([standing, words]) => words.split(' ').map((word) => [word, standing] as const)),
+)
+const HIDDEN_CLASS =
+  /^(?:hidden|hide|invisible|is-hidden|u-hidden|d-none|display-none|no-?display|sr-only|visually-?hidden|screen-reader-(?:text|only)|off-?screen)$/i
+
+/** What the classes of an element say by their names. */
+export function standingOfClasses(classes: string): Standing | undefined {
+  for (const name of classes.split(/\s+/)) {
+    if (HIDDEN_CLASS.test(name)) return 'hidden'
+    const words: readonly string[] = name.split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u).map(foldKey)
+    if (words.includes('through') && words.includes('line')) return 'struck'
+    for (const word of words) {
+      const standing = CLASS_WORDS.get(word)
+      if (standing !== undefined) return standing
+    }
+  }
+  return undefined
+}
+
+const HIDES =
+  /^(?:display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:0*\.?0*%?|font-size:0(?:\.0*)?[a-z%]*|color:transparent|mso-hide:all|(?:text-indent|left|right|top|margin-left):-\d{3,}.*|clip:rect\(0.*|clip-path:inset\((?:50|100)%\).*)$/
+
+/** What declarations of CSS say of a text: struck through, or not shown. */
+export function standingOfStyle(style: string): Standing | undefined {
+  if (!/line-through|none|hid|collapse|0|transparent/i.test(style)) return undefined
+  for (const declaration of foldKey(style).split(';')) {
+    const stated = declaration.replace('!important', '').replaceAll(/\s+/g, '')
+    if (/^[\w-]*text-decoration[\w-]*:.*line-through/.test(stated)) return 'struck'
+    if (HIDES.test(stated)) return 'hidden'
+  }
+  return undefined
+}

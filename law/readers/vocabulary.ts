@@ -1,0 +1,142 @@
+import { READER_BOUNDS } from './bounds.ts'
+import type { ReaderLoss } from './document.ts'
+import { dayIn, endIn, type Vocabulary } from './format.ts'
+import { isNoText, STANDINGS, standingOfClasses, standingOfStyle, type Standing } from './standing.ts'
+import { wordSet, type MarkupElement } from './tree.ts'
+
+interface VocabularyTable {
+  /** Names that have a role, and those that are inline. */
+  readonly elements: readonly (Iterable<string> | string)[]
+  /** Absent: of an attribute, only what strikes, hides or speaks of standing counts. */
+  readonly attributes?: string
+  readonly apart?: string
+  readonly out?: Partial<Record<Standing, string>>
+  /** By attribute: the values by what they say. */
+  readonly values?: Readonly<Record<string, Partial<Record<Standing | 'in force', string>>>>
+}
+
+/** Attributes of every format of markup. */
+const COMMON = wordSet('lang space base id class style dir schemaLocation noNamespaceSchemaLocation')
+/** Formulas have a vocabulary of their own. */
+const MATHML = 'http://www.w3.org/1998/Math/MathML'
+
+/** Makes the vocabulary of a format of its table, whose names are separated by spaces. */
+export function vocabularyOf({ elements, attributes, apart = '', out = {}, values = {} }: VocabularyTable): Vocabulary {
+  const gone = byName(STANDINGS, out)
+  const known = elements.flatMap((names) => (typeof names === 'string' ? names.split(' ') : [...names]))
+  return {
+    elements: new Set([...known, ...gone.keys(), ...apart.split(' ')]),
+    attributes: attributes === undefined ? undefined : new Set([...COMMON, ...attributes.split(' ')]),
+    apart: wordSet(apart),
+    out: gone,
+    values: new Map(Object.entries(values).map(([name, table]) => [name, byName([...STANDINGS, 'in force'], table)])),
+  }
+}
+
+function byName<T extends string>(said: readonly T[], table: Partial<Record<T, string>>): ReadonlyMap<string, T> {
+  return new Map(said.flatMap((each) => (table[each]?.split(' ') ?? []).map((name) => [name, each] as const)))
+}
+
+/**
+ * Returns what the days of elements say at the day of the text.
+ * @param from, to names of the attributes with the first day in force and the first one out of force.
+ */
+export function createWindow(
+  day: string | undefined,
+  from: string,
+  to: string,
+): (element: MarkupElement) => Standing | undefined {
+  return (element) => {
+    const { attributes, parent, line } = element
+    if (day === undefined || parent === undefined) return undefined
+    const end = endIn(attributes.get(to), line)
+    if (end !== undefined && end <= day) return 'ended'
+    return (dayIn(attributes.get(from)) ?? day) > day ? 'prospective' : undefined
+  }
+}
+
+/** Notes at each element why its text is no law in force, and returns what was not understood. */
+export function markStanding(root: MarkupElement, vocabulary: Vocabulary): readonly ReaderLoss[] {
+  const marker = new Marker(vocabulary)
+  marker.mark(root, false)
+  return marker.losses
+}
+
+/** A value of an attribute that says that something is out of force. */
+const SAYS_STANDING =
+  /^(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded|not[ -]?in[ -]?force)$/i
+
+class Marker {
+  readonly #vocabulary: Vocabulary
+  readonly #losses = new Map<string, { count: number; line: number }>()
+
+  constructor(vocabulary: Vocabulary) {
+    this.#vocabulary = vocabulary
+  }
+
+  get losses(): readonly ReaderLoss[] {
+    return Array.from(this.#losses, ([name, found]) => ({ name, ...found }))
+  }
+
+  /** Returns whether an element holds text. One that holds struck or hidden text alone is so itself. */
+  mark(element: MarkupElement, isApart: boolean): boolean {
+    if (!isApart) element.standing = this.#standingOf(element)
+    const apart = isApart || this.#vocabulary.apart.has(element.name)
+    let [isShown, gone]: [boolean, Standing | undefined] = [false, undefined]
+    for (const child of element.children) {
+      if (child.kind === 'text') isShown ||= /\S/.test(child.value)
+      else if (this.mark(child, apart))
+        if (isNoText(child.standing)) gone ??= child.standing
+        else isShown = true
+    }
+    if (!isShown) element.standing ??= gone
+    return isShown || gone !== undefined
+  }
+
+  #standingOf(element: MarkupElement): Standing | undefined {
+    const { elements, attributes, out, values, standingOf } = this.#vocabulary
+    const { name, line } = element
+    if (!elements.has(name) && element.namespace !== MATHML) this.#lose(`element ${name}`, line)
+    let found = out.get(name) ?? standingOf?.(element)
+    for (const [attribute, written] of element.attributes) {
+      const value = written.trim()
+      const table = values.get(attribute)
+      const stated = table === undefined ? presented(attribute, value) : table.get(value)
+      if (stated === undefined) {
+        const isKnown = table === undefined && isNamed(attribute, attributes)
+        if (!isKnown && table === undefined) this.#lose(`attribute ${attribute}`, line)
+        else if (!isKnown || SAYS_STANDING.test(value)) this.#lose(`${attribute}="${value.slice(0, 40)}"`, line)
+      } else if (stated !== 'in force') found ??= stated
+    }
+    return found
+  }
+
+  #lose(name: string, line: number): void {
+    const found = this.#losses.get(name)
+    if (found !== undefined) found.count += 1
+    else if (this.#losses.size < READER_BOUNDS.warningsMax) this.#losses.set(name, { count: 1, line })
+  }
+}
+
+/** Attributes that begin with `data-` and `aria-` have any name in HTML, but none that speaks of standing. */
+function isNamed(attribute: string, attributes: ReadonlySet<string> | undefined): boolean {
+  if (attributes === undefined || attributes.has(attribute)) return true
+  const isOpen = attributes.has('data-*') && /^(?:data|aria|xmlns)[-:]|^(?:on|v|ng)[a-z-]/.test(attribute)
+  return isOpen && !/repeal|delet|struck|strike|revok|in-?force|prospect|suspend|status|validity/i.test(attribute)
+}
+
+/** What the attributes say that hide or strike text in every format. */
+function presented(attribute: string, value: string): Standing | undefined {
+  switch (attribute) {
+    case 'style':
+      return standingOfStyle(value)
+    case 'class':
+      return standingOfClasses(value)
+    case 'hidden':
+      return value === 'false' ? undefined : 'hidden'
+    case 'aria-hidden':
+      return value === 'true' ? 'hidden' : undefined
+    default:
+      return undefined
+  }
+}
