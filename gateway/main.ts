@@ -4,6 +4,7 @@ import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import { checkClocks } from '#core/limits/clock-check.ts'
 import { hostAndPort } from '#core/platform/config.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
@@ -32,16 +33,14 @@ await startOrExplain('The service could not start', async () => {
   const databaseUrl = config.DATABASE_URL
   const limits = openGatewayLimits({ database, databaseUrl, redisUrl: config.REDIS_URL, concurrency, log })
   await limits.counters.firstAttempt()
+  const clock = await checkClocks(database, limits.counters, log)
   const access = openAccessCache({ database, databaseUrl, environment: config.KEY_ENVIRONMENT, log })
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
   const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
-  const metrics = createGatewayMetrics({
-    inFlight: lifecycle.inFlight,
-    dependencies: readiness.dependencies,
-    concurrency,
-  })
+  const { inFlight } = lifecycle
+  const metrics = createGatewayMetrics({ inFlight, dependencies: readiness.dependencies, concurrency, clock })
   const app = createApp({
     ...limits,
     access,
@@ -50,6 +49,7 @@ await startOrExplain('The service could not start', async () => {
     ledger,
     lifecycle,
     metrics,
+    clock,
     log,
     peppers: config.KEY_PEPPERS,
     environment: config.KEY_ENVIRONMENT,
@@ -59,7 +59,7 @@ await startOrExplain('The service could not start', async () => {
     readerOf: readersOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
-  const internal = createInternalApp(readiness, metrics)
+  const internal = createInternalApp(readiness, metrics, clock)
   // The public port opens first, so that readiness implies reachability.
   await app.listen({ ...hostAndPort(config.GATEWAY_LISTEN), backlog: GATEWAY_BOUNDS.waitingConnectionsMax })
   await internal.listen(hostAndPort(config.GATEWAY_INTERNAL_LISTEN))
@@ -73,6 +73,7 @@ await startOrExplain('The service could not start', async () => {
     await Promise.all([lifecycle.idle(hardDeadlineMs), sleep(GATEWAY_BOUNDS.refusingMinMs)])
     await Promise.all([closeServer(app), closeServer(internal)])
     readiness.stop()
+    clock.stop()
     await Promise.all([ledger.close(), access.close()])
     searchTier.close()
     await limits.close()

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { ClockCheck } from '#core/limits/clock-check.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
@@ -19,6 +20,7 @@ export interface Observed {
   readonly inFlight: () => number
   readonly dependencies: () => DependencyStates
   readonly concurrency: Pick<ConcurrencyLimit, 'state'>
+  readonly clock: Pick<ClockCheck, 'register'>
 }
 
 export function createGatewayMetrics(observed: Observed): GatewayMetrics {
@@ -60,6 +62,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   })
   const countReading = registerReadings(registers)
   registerGauges(registers, observed)
+  observed.clock.register(registry)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))

@@ -11,6 +11,11 @@ export const PLATFORM_BOUNDS = {
   requestDeadlineMs: 10_000,
   searchTimeoutMs: 3_000,
 
+  // Clocks of a process, of Postgres and of Redis.
+  clockCheckEveryMs: 1_000,
+  /** Difference beyond which a process refuses its work. */
+  clockDifferenceMaxMs: 5_000,
+
   // Stop of a service.
   drainMaxMs: 120_000,
 

@@ -88,11 +88,13 @@ export const JOBS_VARIABLES = {
   },
   JOBS_LISTEN: {
     schema: optional(oneAddress),
-    help: 'host:port of metrics: candidates that wait for a review, and sources by their last capture',
+    help:
+      'host:port of metrics and /readyz: candidates that wait for a review, sources by their last capture, and the age ' +
+      'of the last success of each maintenance task',
   },
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),
-    help: 'path of a file whose time is set every five seconds while the worker is well',
+    help: 'path of a file that is written after each sweep, every five seconds while the worker is well',
   },
   BUILD_CONCURRENCY: {
     schema: wholeNumber(1, JOB_BOUNDS.buildConcurrencyMax, 2),

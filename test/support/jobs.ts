@@ -199,6 +199,8 @@ export async function openWorkerHarness() {
         buildHeapMb: 512,
         engine: NO_ENGINE,
         vectorCacheBytesMax: 0,
+        held: () => undefined,
+        onTaskDone: () => undefined,
         log: silent,
         environment: harness.environment,
         ...change,

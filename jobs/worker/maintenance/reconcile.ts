@@ -14,25 +14,24 @@ import { writtenSequence } from '#jobs/trace/files.ts'
 
 interface ReconcileDeps {
   readonly database: Database
-  readonly nodes: readonly SearchNodeClient[]
+  readonly node: SearchNodeClient
   readonly log: Log
 }
 
 /**
- * Loads and releases versions so that every live search node holds what Postgres says. An unreachable node is tried
- * again at the next run.
+ * Loads and releases versions so that a search node holds what Postgres says. Each node has runs of its own, so one that
+ * hangs keeps no other waiting. @returns whether it holds all; false where it does not answer.
  */
-export async function reconcile(deps: ReconcileDeps): Promise<void> {
+export async function reconcile(deps: ReconcileDeps, signal?: AbortSignal): Promise<boolean> {
   const wanted = await versionsToServe(deps.database)
-  const held = await Promise.all(deps.nodes.map(async (node): Promise<HeldBy> => ({ node, held: await heldBy(node) })))
+  const held = await heldBy(deps.node)
+  if (held === undefined) return false
   await releaseUnwanted(deps, held)
-  await Promise.all(held.map((each) => loadMissing(each, wanted, deps.log)))
-}
-
-interface HeldBy {
-  readonly node: SearchNodeClient
-  /** Undefined when the node does not answer. */
-  readonly held: ReadonlySet<string> | undefined
+  return loadMissing(
+    deps,
+    wanted.filter(({ versionId }) => !held.has(versionId)),
+    signal,
+  )
 }
 
 async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | undefined> {
@@ -43,33 +42,35 @@ async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | und
   )
 }
 
-async function loadMissing({ node, held }: HeldBy, wanted: readonly PreparedVersion[], log: Log): Promise<void> {
-  if (held === undefined) return
-  for (const version of wanted.filter(({ versionId }) => !held.has(versionId))) {
-    await prepareOn(node, version).then(
-      () => log.info('version loaded', { node: node.address, version_id: version.versionId }),
-      (error: unknown) =>
-        log.warn('version could not be loaded', {
-          node: node.address,
-          version_id: version.versionId,
-          reason: reasonOf(error),
-        }),
-    )
+async function loadMissing(
+  { node, log }: ReconcileDeps,
+  missing: readonly PreparedVersion[],
+  signal?: AbortSignal,
+): Promise<boolean> {
+  let loadedAll = true
+  for (const version of missing) {
+    const about = { node: node.address, version_id: version.versionId }
+    try {
+      await prepareOn(node, version, signal)
+      log.info('version loaded', about)
+    } catch (error) {
+      loadedAll = false
+      if (signal?.aborted === true) break
+      log.warn('version could not be loaded', { ...about, reason: reasonOf(error) })
+    }
   }
+  return loadedAll
 }
 
 /**
  * Reads and releases unwanted versions while no activation is in progress. A version that is about to become active
  * is therefore never released.
  */
-async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly HeldBy[]): Promise<void> {
+async function releaseUnwanted({ database, node, log }: ReconcileDeps, held: ReadonlySet<string>): Promise<void> {
   await inTransaction(database, async (client) => {
     if (!(await tryLockReleases(client))) return
     const kept = await keptVersions(client)
-    const releases = nodes.flatMap(({ node, held }) =>
-      [...(held ?? [])].filter((id) => !kept.has(id)).map((id) => release(node, id, log)),
-    )
-    await Promise.all(releases)
+    await Promise.all([...held].filter((id) => !kept.has(id)).map((id) => release(node, id, log)))
   })
 }
 
