@@ -14,7 +14,7 @@ import { JOB_BOUNDS } from '../platform/bounds.ts'
 import { activate } from '../activate/pipeline.ts'
 import { processBuild, removeFailed, endLostRuns } from '../version-build/process.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfBuild, type Notified } from '../capture/schedule.ts'
-import { reconcile, requeue, requeueTraces } from './maintenance/reconcile.ts'
+import { keepServingList, reconcile, requeue, requeueTraces } from './maintenance/reconcile.ts'
 import { startPeriodic, type PeriodicTask } from './maintenance/periodic.ts'
 import { sweep } from './maintenance/sweep.ts'
 import { collectGarbage } from './maintenance/collect-garbage.ts'
@@ -80,10 +80,10 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   }
   const activateThenTrace: Processor<JobPayload, string> = async (job) => {
     const outcome = await activate(deps, job.data.id, stopping.signal)
-    // The next sweep does what fails here.
+    // Maintenance does what fails here.
     if (outcome === 'done')
-      await requeueTraces({ ...deps, traceQueue: queues.trace }).catch((error: unknown) =>
-        deps.log.warn('trace not enqueued', {}, error),
+      await Promise.all([keepServingList(deps), requeueTraces({ ...deps, traceQueue: queues.trace })]).catch(
+        (error: unknown) => deps.log.warn('after an activation', {}, error),
       )
     return outcome
   }
@@ -229,6 +229,12 @@ function maintenance(
         })
         await keepCaptureSchedules(queues.capture, deps.database)
       },
+    },
+    {
+      name: 'serving list',
+      everyMs: JOB_BOUNDS.sweepEveryMs,
+      locked: true,
+      run: () => keepServingList(deps),
     },
     {
       name: 'tidy',

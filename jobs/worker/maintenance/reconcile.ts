@@ -3,14 +3,17 @@ import { tryLockReleases, finishActivation, queuedActivations } from '#core/db/a
 import { recentBuilds, unfinishedBuilds } from '#core/db/builds.ts'
 import { inTransaction, type Database, type Queryable } from '#core/db/pool.ts'
 import { versionsMaybePinned, versionsToServe } from '#core/db/versions.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import type { ServingList } from '#core/domain/version-chain.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { prepareOn, reasonOf, statusOf, type PreparedVersion } from '#jobs/platform/search-nodes.ts'
-import { listTraced } from '#core/db/version-chain.ts'
+import { listTraced, newestLinks } from '#core/db/version-chain.ts'
 import { enqueueActivation, enqueueBuild, enqueueTrace, type JobQueue } from '#jobs/platform/queues.ts'
 import { TRACE_BOUNDS } from '#jobs/trace/bounds.ts'
-import { writtenSequence } from '#jobs/trace/files.ts'
+import { writeChanged, writtenSequence } from '#jobs/trace/files.ts'
 
 interface ReconcileDeps {
   readonly database: Database
@@ -95,6 +98,20 @@ async function release(node: SearchNodeClient, versionId: string, log: Log): Pro
         reason: reasonOf(error),
       }),
   )
+}
+
+/** Writes beside the artifacts what search nodes are to hold, so that a node which starts loads it by itself. */
+export async function keepServingList({
+  database,
+  store,
+}: {
+  readonly database: Database
+  readonly store: ArtifactStore
+}): Promise<void> {
+  const wanted = (await versionsToServe(database)).map(({ versionId }) => versionId)
+  const links = await newestLinks(database, wanted.slice(0, SEARCH_BOUNDS.versionsPerNodeMax))
+  const list: ServingList = links.map(({ entry, signature }) => ({ entry, signature: signature.toString('base64') }))
+  await writeChanged(store.servingFile, `${JSON.stringify(list)}\n`)
 }
 
 interface RequeueDeps {
