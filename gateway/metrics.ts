@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { ClockCheck } from '#core/limits/clock-check.ts'
+import { registerCertificate } from '#core/rpc/certificates.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
@@ -21,6 +22,8 @@ export interface Observed {
   readonly dependencies: () => DependencyStates
   readonly concurrency: Pick<ConcurrencyLimit, 'state'>
   readonly clock: Pick<ClockCheck, 'register'>
+  /** Path of this process's certificate. */
+  readonly certificate: string | undefined
 }
 
 export function createGatewayMetrics(observed: Observed): GatewayMetrics {
@@ -62,7 +65,6 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   })
   const countReading = registerReadings(registers)
   registerGauges(registers, observed)
-  observed.clock.register(registry)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
@@ -95,7 +97,12 @@ function registerReadings(registers: Registry[]): (reader: Finished['reader']) =
 }
 
 /** Their values are read when they are collected. */
-function registerGauges(registers: Registry[], { inFlight, dependencies, concurrency }: Observed): void {
+function registerGauges(registers: Registry[], observed: Observed): void {
+  const { inFlight, dependencies, concurrency, clock, certificate } = observed
+  for (const registry of registers) {
+    clock.register(registry)
+    registerCertificate(registry, certificate)
+  }
   new Gauge({
     name: 'evidence_requests_in_flight',
     help: 'Exchanges under way.',

@@ -1,3 +1,4 @@
+import { activeVersions } from '#core/db/versions.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Counters } from '#core/limits/counters.ts'
@@ -28,6 +29,8 @@ export interface Readiness {
 }
 
 export function startReadiness({ database, counters, searchTier, lifecycle, log }: ReadinessDeps): Readiness {
+  const startedMs = performance.now()
+  let answerable = false
   let schemaFault: string | undefined
   const monitor = startDependencyMonitor(
     {
@@ -40,8 +43,11 @@ export function startReadiness({ database, counters, searchTier, lifecycle, log 
         if (fault === undefined) await counters.ping()
         return fault
       },
-      search: async () =>
-        (await searchTier.isReachable(GATEWAY_BOUNDS.dependencyCheckTimeoutMs)) ? undefined : 'no search node answers',
+      search: async () => {
+        if (!(await searchTier.isReachable(GATEWAY_BOUNDS.dependencyCheckTimeoutMs))) return 'no search node answers'
+        answerable ||= await isAnswerable(database, searchTier, startedMs)
+        return answerable ? undefined : 'an active version is on no search node yet'
+      },
     },
     log,
   )
@@ -54,6 +60,13 @@ export function startReadiness({ database, counters, searchTier, lifecycle, log 
     dependencies: () => monitor.states(),
     stop: () => monitor.stop(),
   }
+}
+
+/** Whether each active version can be searched, or was awaited long enough: readiness stays local from then on. */
+async function isAnswerable(database: Database, searchTier: SearchTier, startedMs: number): Promise<boolean> {
+  if (performance.now() - startedMs > GATEWAY_BOUNDS.versionsAwaitedMs) return true
+  const active = await activeVersions(database).catch(() => undefined)
+  return active?.every((versionId) => searchTier.holds(versionId)) === true
 }
 
 /** Undefined: this code can serve on the schema. */

@@ -11,6 +11,8 @@ export interface SearchTier {
   search(request: SearchQuery, timeoutMs: number, signal: AbortSignal, about?: CallFacts): Promise<NodeResult>
   /** Whether at least one node answers within the time. What each holds is known from then on. */
   isReachable(timeoutMs: number): Promise<boolean>
+  /** Whether a node had the version when it was asked last. */
+  holds(versionId: string): boolean
   close(): void
 }
 
@@ -86,6 +88,7 @@ export function openSearchTier(
         () => true,
         () => false,
       ),
+    holds: (versionId) => nodes.some(({ held }) => held?.has(versionId) === true),
     close: () => {
       for (const node of nodes) node.client.close()
     },

@@ -16,6 +16,13 @@ export const PLATFORM_BOUNDS = {
   /** Difference beyond which a process refuses its work. */
   clockDifferenceMaxMs: 5_000,
 
+  // Log.
+  /** Output that waits for its reader. */
+  logBufferBytesMax: 1_048_576,
+  logRepetitionMs: 1_000,
+  /** Causes whose repetitions are counted at once; those of others are logged one by one. */
+  logCausesMax: 256,
+
   // Stop of a service.
   drainMaxMs: 120_000,
 

@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os'
 import { createSignedStore } from '#core/index/format/store.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
-import { assertSchemaCompatible } from '#core/db/schema.ts'
+import { assertUsable } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { openCounters } from '#core/limits/counters.ts'
@@ -26,7 +26,7 @@ await startOrExplain('The job worker cannot start', async () => {
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.jobsDatabaseConnectionsMax)
-  await assertSchemaCompatible(database)
+  await assertUsable(database)
   const queueRedis = openQueueRedis(config.REDIS_URL, log)
   await queueRedis.usable()
   const counters = openCounters(config.REDIS_URL, log)
@@ -62,8 +62,9 @@ await startOrExplain('The job worker cannot start', async () => {
     },
     log,
   })
-  const metrics =
-    config.JOBS_LISTEN === undefined ? undefined : createMetricsApp({ database, clock, tasks: () => jobs.tasks() })
+  const certificate = config.SEARCH_TLS_CERT
+  const health = { database, clock, certificate, tasks: () => jobs.tasks() }
+  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(health)
   if (config.JOBS_LISTEN !== undefined) await metrics?.listen(hostAndPort(config.JOBS_LISTEN))
   stopOnSignal(log, JOB_BOUNDS.jobsStopTimeoutMs, async () => {
     await metrics?.close()

@@ -5,17 +5,20 @@ import { candidatesWaiting } from '#core/db/reviews.ts'
 import { CAPTURE_OUTCOMES, sourcesByLastCapture } from '#core/db/sources.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { ClockCheck } from '#core/limits/clock-check.ts'
+import { registerCertificate } from '#core/rpc/certificates.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
 
 interface MetricsDeps {
   readonly database: Database
   readonly clock: Pick<ClockCheck, 'fault' | 'register'>
+  /** Path of this process's certificate. */
+  readonly certificate: string | undefined
   /** Time since the last success of each maintenance task, ms. */
   readonly tasks: () => Readonly<Record<string, number>>
 }
 
 /** Health and Prometheus metrics of the job worker, on a port that is never public. Each scrape counts in Postgres. */
-export function createMetricsApp({ database, clock, tasks }: MetricsDeps): FastifyInstance {
+export function createMetricsApp({ database, clock, certificate, tasks }: MetricsDeps): FastifyInstance {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -48,6 +51,7 @@ export function createMetricsApp({ database, clock, tasks }: MetricsDeps): Fasti
     },
   })
   clock.register(registry)
+  registerCertificate(registry, certificate)
   new Gauge({
     name: 'evidence_task_success_age_seconds',
     help: 'Time since the last success of each maintenance task of this worker, or since its start.',

@@ -163,7 +163,12 @@ test('the metrics of a worker count candidates that wait for a review, and sourc
   const agesMs: number[] = []
   const wasps = await sourceNamed(pool, 'wasps', null)
   const clock = { fault: () => undefined, register: () => undefined }
-  const app = createMetricsApp({ database: jobs, clock, tasks: () => ({ sweep: agesMs.shift() ?? 0 }) })
+  const app = createMetricsApp({
+    database: jobs,
+    clock,
+    certificate: undefined,
+    tasks: () => ({ sweep: agesMs.shift() ?? 0 }),
+  })
   const counted = async (): Promise<readonly string[]> =>
     (await app.inject('/metrics')).body
       .split('\n')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { lastCaptures } from '#core/db/sources.ts'
-import { createLog } from '#core/platform/log.ts'
+import type { Log } from '#core/platform/log.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { addSource } from '#operator/actions/sources.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
@@ -131,9 +131,10 @@ describe('the job worker', () => {
     const connection = openQueueRedis(own.url, silent)
     await connection.usable()
     const failures: number[] = []
-    const log = createLog('test', 'warn', (line) => {
-      if (line.includes('"queue":"build"')) failures.push(performance.now())
-    })
+    const on = (event: string, cause?: unknown): void => {
+      if (event === 'worker' && String(cause).includes('OOM')) failures.push(performance.now())
+    }
+    const log: Log = { ...silent, warn: (event, { queue } = {}, cause) => queue === 'build' && on(event, cause) }
     const jobs = await startWorker({ redis: connection.redis, log })
     const queue = openQueue('build', connection.redis, silent)
     const buildId = await harness.requestBuild(knowledgeBaseId, importId)
