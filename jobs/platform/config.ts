@@ -145,6 +145,28 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
   return withEncoder(config)
 }
 
+/** Variables of the process of a capture, which reads what others wrote, and so has no key that signs. */
+const CAPTURE_VARIABLES = {
+  DATABASE_URL,
+  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  SOURCE_ROOTS,
+  LOG_LEVEL,
+} as const satisfies Variables
+export type CaptureConfig = ConfigOf<typeof CAPTURE_VARIABLES>
+
+export function captureConfig(environment: NodeJS.ProcessEnv): CaptureConfig {
+  return readConfig(CAPTURE_VARIABLES, environment)
+}
+
+/** The variables that `captureConfig` reads, and those of Node. */
+export function captureEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { DATABASE_URL: url } = captureConfig(environment)
+  const { DATABASE_URL_FILE: _, ...others } = environment
+  const names = [...Object.keys(CAPTURE_VARIABLES), 'PATH']
+  const kept = Object.entries(others).filter(([name]) => names.includes(name) || name.startsWith('NODE_'))
+  return { ...Object.fromEntries(kept), DATABASE_URL: url }
+}
+
 /** What a build takes by itself, so that no version depends on what a worker was started with. */
 const MOVED_VARIABLES = {
   ...MOVED_READER_VARIABLES,
