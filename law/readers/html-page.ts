@@ -1,5 +1,5 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, childrenNamed, descendants, elementsOf, firstNamed, textOf, type MarkupElement } from './tree.ts'
+import { attribute, placeAmongNamed, descendants, elementsOf, firstNamed, textOf, type MarkupElement } from './tree.ts'
 import { languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
@@ -126,7 +126,7 @@ function bulletOf(item: MarkupElement): string {
   const stated = Number(attribute(item, 'value') ?? Number.NaN)
   if (Number.isSafeInteger(stated)) return `${stated}.`
   const first = Number(attribute(item.parent, 'start') ?? 1)
-  const place = childrenNamed(item.parent, 'li').indexOf(item)
+  const place = placeAmongNamed(item)
   return `${(Number.isSafeInteger(first) ? first : 1) + place}.`
 }
 
