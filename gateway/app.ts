@@ -5,6 +5,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyTypeProvider } from 'fastify'
 import type { z } from 'zod'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import type { ClockCheck } from '#core/limits/clock-check.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -19,6 +20,7 @@ import { detailsOf, invalid, retrievalRequestSchema } from './retrieve/schema.ts
 export interface AppDeps extends PipelineDeps {
   readonly lifecycle: Lifecycle
   readonly metrics: GatewayMetrics
+  readonly clock: Pick<ClockCheck, 'refusal'>
   readonly trustedProxies: readonly string[] | undefined
 }
 
@@ -131,6 +133,8 @@ function begin(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): Ser
   })
   request.exchange = createRequestContext(request.raw, request.ip, ending.signal, () => callerGone)
   if (deps.lifecycle.phase() === 'refusing') return new ServiceError('INTERNAL_UNAVAILABLE')
+  const clockFault = deps.clock.refusal()
+  if (clockFault !== undefined) return new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error(clockFault) })
   return headerFault(request.raw)
 }
 
@@ -211,15 +215,21 @@ function refuseUnreadable(socket: Duplex, error: ServiceError): void {
 }
 
 /** Health, readiness and metrics, on a separate port that is never public. */
-export function createInternalApp(readiness: Readiness, metrics: GatewayMetrics): FastifyInstance {
+export function createInternalApp(
+  readiness: Readiness,
+  metrics: GatewayMetrics,
+  clock: Pick<ClockCheck, 'fault' | 'isOwnFault'>,
+): FastifyInstance {
   const app = Fastify({ logger: false, requestTimeout: GATEWAY_BOUNDS.internalRequestTimeoutMs })
   app.get('/livez', () => ({ status: 'alive' }))
   app.get('/readyz', (_request, reply) => {
-    const faults = readiness.faults()
+    const clockFault = clock.fault()
+    const faults = [...readiness.faults(), ...(clockFault !== undefined && clock.isOwnFault() ? [clockFault] : [])]
     const isReady = faults.length === 0
+    const status = isReady ? 'ready' : 'not ready'
     return reply
       .code(isReady ? 200 : 503)
-      .send({ status: isReady ? 'ready' : 'not ready', faults, dependencies: readiness.dependencies() })
+      .send({ status, faults, dependencies: readiness.dependencies(), clock: clockFault })
   })
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
   return app

@@ -17,6 +17,11 @@ export const GATEWAY_BOUNDS = {
   errorValuesMax: 64,
   /** Time for which an idle connection of a caller stays open. */
   keepAliveTimeoutMs: 60_000,
+  /** Descriptors that stay for Postgres, Redis, search nodes, providers, files and the internal port. */
+  descriptorsKept: 256,
+  /** Connections of callers that are open at once, where the system allows as many descriptors. */
+  connectionsMax: 16_384,
+  connectionsMin: 64,
   /** Connections that wait to be accepted, as far as the system allows (net.core.somaxconn); Node's default is 511. */
   waitingConnectionsMax: 4_096,
   internalRequestTimeoutMs: 10_000,
@@ -60,6 +65,8 @@ export const GATEWAY_BOUNDS = {
   /** Pause between two checks until the dependency is reached for the first time. */
   dependencyConnectEveryMs: 100,
   dependencyCheckTimeoutMs: 1_000,
+  /** Time after the start in which a gateway waits, to be ready, for a search node with each active version. */
+  versionsAwaitedMs: 60_000,
 
   // Stop.
   /** Time for a load balancer to see that new requests are refused. */

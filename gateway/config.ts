@@ -1,9 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { LOG_LEVEL, listenAddress, movedFaults, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
@@ -11,6 +13,7 @@ import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 
 const cidrs = z
   .string()
@@ -60,4 +63,25 @@ export function gatewayConfig(): GatewayConfig {
       ...movedFaults(process.env, MOVED_READER_VARIABLES),
     ]),
   )
+}
+
+/**
+ * Connections of callers that the descriptors of this process allow, so that health, Postgres and Redis keep theirs.
+ * @param limits as /proc/self/limits lists them; a system without that file has no such limit here.
+ * @throws OperatorError where too few are left.
+ */
+export function connectionsMax(limits: string): number {
+  const descriptors = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity)
+  const { descriptorsKept, connectionsMax: most, connectionsMin } = GATEWAY_BOUNDS
+  const left = Math.min(most, descriptors - descriptorsKept)
+  if (left < connectionsMin)
+    throw new OperatorError(
+      `This process may open ${descriptors} files and connections: allow ${descriptorsKept + connectionsMin} at least ` +
+        '(ulimit -n, LimitNOFILE).',
+    )
+  return left
+}
+
+export function descriptorLimits(): string {
+  return existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
 }

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { assertSchemaCompatible } from '#core/db/schema.ts'
+import { assertUsable } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import { checkClocks } from '#core/limits/clock-check.ts'
 import { hostAndPort } from '#core/platform/config.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
@@ -12,7 +13,7 @@ import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import { openAccessCache } from './access-cache.ts'
 import { createApp, createInternalApp } from './app.ts'
-import { gatewayConfig } from './config.ts'
+import { connectionsMax, descriptorLimits, gatewayConfig } from './config.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { openGatewayLimits } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
@@ -28,11 +29,12 @@ await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
   const log = createLog('gateway', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.gatewayDatabaseConnectionsMax)
-  await assertSchemaCompatible(database)
+  await assertUsable(database)
   const concurrency = createConcurrencyLimit()
   const databaseUrl = config.DATABASE_URL
   const limits = openGatewayLimits({ database, databaseUrl, redisUrl: config.REDIS_URL, concurrency, log })
   await limits.counters.firstAttempt()
+  const clock = await checkClocks(database, limits.counters, log)
   const access = openAccessCache({ database, databaseUrl, environment: config.KEY_ENVIRONMENT, log })
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
@@ -40,7 +42,9 @@ await startOrExplain('The service could not start', async () => {
   const { counters } = limits
   const readiness = startReadiness({ database, counters, searchTier, lifecycle, endpoints: config, log })
   const { inFlight } = lifecycle
-  const metrics = createGatewayMetrics({ inFlight, dependencies: readiness.dependencies, concurrency })
+  const { dependencies } = readiness
+  const certificate = config.SEARCH_TLS_CERT
+  const metrics = createGatewayMetrics({ inFlight, dependencies, concurrency, clock, certificate })
   const app = createApp({
     ...limits,
     access,
@@ -49,6 +53,7 @@ await startOrExplain('The service could not start', async () => {
     ledger,
     lifecycle,
     metrics,
+    clock,
     log,
     peppers: config.KEY_PEPPERS,
     environment: config.KEY_ENVIRONMENT,
@@ -59,11 +64,13 @@ await startOrExplain('The service could not start', async () => {
     readerOf: readersOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
-  const internal = createInternalApp(readiness, metrics)
+  const internal = createInternalApp(readiness, metrics, clock)
+  app.server.maxConnections = connectionsMax(descriptorLimits())
   // The public port opens first, so that readiness implies reachability.
   await app.listen({ ...hostAndPort(config.GATEWAY_LISTEN), backlog: GATEWAY_BOUNDS.waitingConnectionsMax })
   await internal.listen(hostAndPort(config.GATEWAY_INTERNAL_LISTEN))
-  log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
+  const { maxConnections: connections_max } = app.server
+  log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN, connections_max })
 
   const { hardDeadlineMs } = PLATFORM_BOUNDS
   stopOnSignal(log, config.DRAIN_MS + hardDeadlineMs + GATEWAY_BOUNDS.gatewayCloseTimeoutMs, async () => {
@@ -73,6 +80,7 @@ await startOrExplain('The service could not start', async () => {
     await Promise.all([lifecycle.idle(hardDeadlineMs), sleep(GATEWAY_BOUNDS.refusingMinMs)])
     await Promise.all([closeServer(app), closeServer(internal)])
     readiness.stop()
+    clock.stop()
     await Promise.all([ledger.close(), access.close()])
     searchTier.close()
     await limits.close()

@@ -1,4 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { ClockCheck } from '#core/limits/clock-check.ts'
+import { registerCertificate } from '#core/rpc/certificates.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
@@ -19,6 +21,9 @@ export interface Observed {
   readonly inFlight: () => number
   readonly dependencies: () => DependencyStates
   readonly concurrency: Pick<ConcurrencyLimit, 'state'>
+  readonly clock: Pick<ClockCheck, 'register'>
+  /** Path of this process's certificate. */
+  readonly certificate: string | undefined
 }
 
 export function createGatewayMetrics(observed: Observed): GatewayMetrics {
@@ -97,7 +102,12 @@ function registerModels(registers: Registry[]): (rewriter: Finished['rewriter'],
 }
 
 /** Their values are read when they are collected. */
-function registerGauges(registers: Registry[], { inFlight, dependencies, concurrency }: Observed): void {
+function registerGauges(registers: Registry[], observed: Observed): void {
+  const { inFlight, dependencies, concurrency, clock, certificate } = observed
+  for (const registry of registers) {
+    clock.register(registry)
+    registerCertificate(registry, certificate)
+  }
   new Gauge({
     name: 'evidence_requests_in_flight',
     help: 'Exchanges under way.',

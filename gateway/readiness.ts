@@ -1,4 +1,5 @@
 import { readModelNeeds, type ModelNeeds } from '#core/db/access.ts'
+import { activeVersions } from '#core/db/versions.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Counters } from '#core/limits/counters.ts'
@@ -44,6 +45,8 @@ export function startReadiness({
   endpoints,
   log,
 }: ReadinessDeps): Readiness {
+  const startedMs = performance.now()
+  let answerable = false
   let schemaFault: string | undefined
   let modelFault: string | undefined = 'what the active versions need is not known yet'
   const monitor = startDependencyMonitor(
@@ -57,8 +60,11 @@ export function startReadiness({
         if (fault === undefined) await counters.ping()
         return fault
       },
-      search: async () =>
-        (await searchTier.isReachable(GATEWAY_BOUNDS.dependencyCheckTimeoutMs)) ? undefined : 'no search node answers',
+      search: async () => {
+        if (!(await searchTier.isReachable(GATEWAY_BOUNDS.dependencyCheckTimeoutMs))) return 'no search node answers'
+        answerable ||= await isAnswerable(database, searchTier, startedMs)
+        return answerable ? undefined : 'an active version is on no search node yet'
+      },
       // While Postgres is away, what was known last holds.
       models: async () => {
         const needs = await readModelNeeds(database).catch(() => undefined)
@@ -88,6 +94,13 @@ function missingEndpoint(needs: ModelNeeds, endpoints: ReadinessDeps['endpoints'
   ]
   const missing = needed.filter((name) => name !== false).filter((name) => endpoints[name] === undefined)
   return missing.length === 0 ? undefined : `an active version needs ${missing.join(' and ')}`
+}
+
+/** Whether each active version can be searched, or was awaited long enough: readiness stays local from then on. */
+async function isAnswerable(database: Database, searchTier: SearchTier, startedMs: number): Promise<boolean> {
+  if (performance.now() - startedMs > GATEWAY_BOUNDS.versionsAwaitedMs) return true
+  const active = await activeVersions(database).catch(() => undefined)
+  return active?.every((versionId) => searchTier.holds(versionId)) === true
 }
 
 /** Undefined: this code can serve on the schema. */

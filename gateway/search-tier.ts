@@ -7,10 +7,12 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
 
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */
 export interface SearchTier {
-  /** Asks the least busy node; asks another one if that lacks the version, holds it damaged, is full, or cannot be reached in time. */
+  /** Asks the least busy node that holds the version; asks another one if that lacks the version, holds it damaged, is full, or cannot be reached in time. */
   search(request: SearchQuery, timeoutMs: number, signal: AbortSignal, about?: CallFacts): Promise<NodeResult>
-  /** Whether at least one node answers within the time. */
+  /** Whether at least one node answers within the time. What each holds is known from then on. */
   isReachable(timeoutMs: number): Promise<boolean>
+  /** Whether a node had the version when it was asked last. */
+  holds(versionId: string): boolean
   close(): void
 }
 
@@ -26,6 +28,8 @@ interface Node {
   readonly client: SearchNodeClient
   inFlight: number
   failedAtMs: number
+  /** Versions that it had when it was asked last; undefined: it was not asked yet. */
+  held: ReadonlySet<string> | undefined
 }
 
 /** @param now milliseconds on a monotonic clock. */
@@ -39,12 +43,13 @@ export function openSearchTier(
     client: openSearchNodeClient(address, clientCredentials(address, transport)),
     inFlight: 0,
     failedAtMs: Number.NEGATIVE_INFINITY,
+    held: undefined,
   }))
   let turn = 0
 
-  function inOrder(): readonly Node[] {
+  function inOrder(versionId: string): readonly Node[] {
     turn = (turn + 1) % nodes.length
-    return ordered([...nodes.slice(turn), ...nodes.slice(0, turn)], now())
+    return ordered([...nodes.slice(turn), ...nodes.slice(0, turn)], versionId, now())
   }
 
   async function ask(node: Node, timeoutMs: number, signal: AbortSignal, call: Call): Promise<NodeResult> {
@@ -64,7 +69,7 @@ export function openSearchTier(
     search: async (request, timeoutMs, signal, about = {}) => {
       const endsAtMs = now() + timeoutMs
       let last: unknown = new Error('no search node could be asked in time')
-      for (const node of inOrder()) {
+      for (const node of inOrder(request.versionId)) {
         const leftMs = endsAtMs - now()
         if (leftMs <= 0) break
         signal.throwIfAborted()
@@ -79,20 +84,27 @@ export function openSearchTier(
       throw last
     },
     isReachable: (timeoutMs) =>
-      Promise.any(nodes.map((node) => node.client.status(timeoutMs))).then(
+      Promise.any(nodes.map((node) => look(node, timeoutMs))).then(
         () => true,
         () => false,
       ),
+    holds: (versionId) => nodes.some(({ held }) => held?.has(versionId) === true),
     close: () => {
       for (const node of nodes) node.client.close()
     },
   }
 }
 
-/** Orders nodes by recent failure (last), then by load (least first); ties stay. */
-function ordered(nodes: readonly Node[], atMs: number): readonly Node[] {
-  const cooling = (node: Node): number => (atMs - node.failedAtMs < GATEWAY_BOUNDS.searchNodeCoolDownMs ? 1 : 0)
-  return nodes.toSorted((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
+async function look(node: Node, timeoutMs: number): Promise<void> {
+  const { loaded } = await node.client.status(timeoutMs)
+  node.held = new Set(loaded.filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId))
+}
+
+/** Orders nodes by lack of the version and recent failure (last), then by load (least first); ties stay. */
+function ordered(nodes: readonly Node[], versionId: string, atMs: number): readonly Node[] {
+  const unfit = (node: Node): number =>
+    Number(node.held?.has(versionId) === false) + Number(atMs - node.failedAtMs < GATEWAY_BOUNDS.searchNodeCoolDownMs)
+  return nodes.toSorted((a, b) => unfit(a) - unfit(b) || a.inFlight - b.inFlight)
 }
 
 /** A node fails if another one might answer. It had too little time if the request had less left than an attempt. */

@@ -12,7 +12,7 @@ import { constants } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const NODE_MIN = [24, 19]
+const NODE_MIN = [24, 21]
 /** npm forwards the Ctrl-C that the terminal already delivered; two signals within this time count as one. */
 const ECHO_MS = 1_000
 const PARENT_CHECK_MS = 250

@@ -20,8 +20,10 @@ export const SEARCH_NODE_BOUNDS = {
    * more of the nearest rows, which need no other score.
    */
   vectorCandidatesMin: 20,
-  versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
+  /** Between two looks at the list of versions to serve; doubled with each failure, up to the second. */
+  servingLookEveryMs: 1_000,
+  servingLookPauseMaxMs: 30_000,
   /**
    * Young generation of a scoring thread, except where `SEARCH_NODE_OPTIONS` set it. A search creates only short-lived
    * objects. With this size it takes no more time, and a thread keeps 80 MB less than by default.

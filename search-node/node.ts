@@ -15,6 +15,7 @@ import { collectGarbage } from './threads/collect-garbage.ts'
 import { NodeError } from './node-error.ts'
 import { SearchPool } from './threads/pool.ts'
 import type { VerifyTask, Verified } from './threads/verify-worker.ts'
+import { startServing } from './serving.ts'
 import { startScrub } from './scrub.ts'
 import { createServer } from './server.ts'
 import { Versions } from './versions.ts'
@@ -53,12 +54,21 @@ export async function startSearchNode(
       // This thread passed the memory that the scoring threads share to each of them.
       await collectGarbage()
     },
+    onState: (versionId, isServed) => server.setServed(versionId, isServed),
     onDamaged: (versionId, reason) => log.error('damaged version unloaded', { version_id: versionId, reason }),
   })
   const server = createServer({ pool, versions, log })
   const scrub = startScrub(versions, config.MANIFEST_PUBLIC_KEY, log)
   const engines = startEngineChecks(config, versions, log, engineChecks)
+  const serving = startServing({
+    file: store.servingFile,
+    publicKeysDer: config.MANIFEST_PUBLIC_KEY,
+    versions,
+    onServing: () => server.serve(),
+    log,
+  })
   async function endThreads(): Promise<void> {
+    serving.stop()
     await scrub.stop()
     await engines.stop()
     await pool.end()
@@ -95,6 +105,6 @@ function startVerifier(): Piscina<VerifyTask, Verified> {
 
 async function verifyOrRefuse(verifier: Piscina<VerifyTask, Verified>, task: VerifyTask): Promise<Manifest> {
   const verified = await verifier.run(task)
-  if ('fault' in verified) throw new NodeError('DATA_LOSS', verified.fault)
+  if ('fault' in verified) throw new NodeError(verified.absent ? 'UNAVAILABLE' : 'DATA_LOSS', verified.fault)
   return verified.manifest
 }

@@ -34,8 +34,9 @@ export function startScrub(
       await verifyBytes(artifact.folder, { digest, publicKeysDer }, (files) => digestsOf(files, signal))
     } catch (error) {
       if (signal.aborted) return
-      if (error instanceof ArtifactError) versions.unloadDamaged(artifact, error.message)
-      else log.warn('version could not be read again', { version_id: artifact.versionId }, error)
+      if (error instanceof ArtifactError && !error.absent) versions.unloadDamaged(artifact, error.message)
+      // What is mapped was verified, so it is served while the store is away.
+      else log.error('version could not be read again', { version_id: artifact.versionId }, error)
     }
   }
   async function run(): Promise<void> {

@@ -24,6 +24,10 @@ export interface ServerDependencies {
 export interface SearchServer {
   /** @returns the port. */
   listen(address: string, credentials: ServerCredentials): Promise<number>
+  /** Health reports SERVING from now on, unless the server stops. */
+  serve(): void
+  /** The health of a version, under its id. */
+  setServed(versionId: string, isServed: boolean): void
   /** Health reports NOT_SERVING from now on; calls are still answered. */
   stopServing(): void
   /** Accepts no new call and waits at most `timeoutMs` for calls in flight. */
@@ -41,8 +45,7 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
     // The connection may carry a call that loads a version, which takes longer than any search.
     'grpc.max_connection_age_grace_ms': RPC_BOUNDS.prepareTimeoutMs,
   })
-  const health = new HealthImplementation({ '': 'SERVING', [SERVICE_NAME]: 'SERVING' })
-  health.addToServer(server)
+  const health = createHealth(server)
 
   async function prepare(request: unknown): Promise<PreparedVersion> {
     const { versionId, manifestDigest, verify } = parsePrepare(request)
@@ -83,11 +86,27 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
       new Promise((resolve, reject) =>
         server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error))),
       ),
-    stopServing() {
-      health.setStatus('', 'NOT_SERVING')
-      health.setStatus(SERVICE_NAME, 'NOT_SERVING')
-    },
+    ...health,
     close: (timeoutMs) => shutDown(server, timeoutMs),
+  }
+}
+
+function createHealth(server: Server): Pick<SearchServer, 'serve' | 'setServed' | 'stopServing'> {
+  const health = new HealthImplementation({ '': 'NOT_SERVING', [SERVICE_NAME]: 'NOT_SERVING' })
+  health.addToServer(server)
+  let stopping = false
+  function setAll(state: 'SERVING' | 'NOT_SERVING'): void {
+    for (const name of ['', SERVICE_NAME]) health.setStatus(name, state)
+  }
+  return {
+    serve() {
+      if (!stopping) setAll('SERVING')
+    },
+    setServed: (versionId, isServed) => health.setStatus(versionId, isServed ? 'SERVING' : 'NOT_SERVING'),
+    stopServing() {
+      stopping = true
+      setAll('NOT_SERVING')
+    },
   }
 }
 

@@ -3,6 +3,7 @@ import type { LoadedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef, type ArtifactRef } from '#core/index/format/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 
 export interface VersionsDependencies {
@@ -11,6 +12,8 @@ export interface VersionsDependencies {
   readonly verify: (folder: string, digest: Uint8Array) => Promise<Manifest>
   readonly openEverywhere: (artifact: ArtifactRef) => Promise<void>
   readonly closeEverywhere: (artifact: ArtifactRef) => Promise<void>
+  /** Called when a version begins or ends to be lent. */
+  readonly onState: (versionId: string, isServed: boolean) => void
   /** Called once for each version that is unloaded because its files changed. */
   readonly onDamaged: (versionId: string, reason: string) => void
 }
@@ -169,10 +172,10 @@ export class Versions {
   }
 
   async #load(versionId: string, digest: Uint8Array): Promise<Prepared> {
-    if (this.#versions.size >= SEARCH_NODE_BOUNDS.versionsPerNodeMax)
+    if (this.#versions.size >= SEARCH_BOUNDS.versionsPerNodeMax)
       throw new NodeError(
         'RESOURCE_EXHAUSTED',
-        `This node already holds ${SEARCH_NODE_BOUNDS.versionsPerNodeMax} versions; release one first.`,
+        `This node already holds ${SEARCH_BOUNDS.versionsPerNodeMax} versions; release one first.`,
       )
     const version: Version = {
       digest: Buffer.from(digest),
@@ -214,6 +217,7 @@ export class Versions {
       version.artifact = artifactRef(folder, manifest)
       await openEverywhere(version.artifact)
       version.state = 'loaded'
+      this.#dependencies.onState(versionId, true)
     } catch (error) {
       if (version.artifact !== undefined) await closeEverywhere(version.artifact).catch(() => undefined)
       this.#versions.delete(versionId)
@@ -222,6 +226,7 @@ export class Versions {
   }
 
   async #unload(versionId: string, version: Version): Promise<void> {
+    this.#dependencies.onState(versionId, false)
     if (version.leases > 0) await new Promise<void>((resolve) => (version.onLeasesBack = resolve))
     try {
       if (version.artifact !== undefined) await this.#dependencies.closeEverywhere(version.artifact)

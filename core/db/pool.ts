@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { z } from 'zod'
 import type { Log } from '#core/platform/log.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 
@@ -47,6 +48,13 @@ export async function withClient<T>(
     client.off('error', broke)
     client.release(broken)
   }
+}
+
+const NOW = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now'
+
+/** The clock of the server, ms since 1970-01-01. */
+export async function databaseClockMs(database: Queryable): Promise<number> {
+  return z.tuple([z.object({ now: z.number() })]).parse((await database.query(NOW)).rows)[0].now
 }
 
 /** Runs `work` in one transaction. */

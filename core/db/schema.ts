@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -6,7 +7,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
-import type { Queryable } from './pool.ts'
+import { inTransaction, withClient, type Database, type Queryable } from './pool.ts'
 
 /** The release that runs. */
 const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
@@ -64,6 +65,36 @@ export async function assertSchemaCompatible(database: Queryable): Promise<void>
       `The database lacks migration ${missing.name}, which this release needs: ` +
         'run "npm run operator -- migrate" first.',
     )
+}
+
+/** What the start of a service checks. @throws OperatorError */
+export async function assertUsable(database: Database): Promise<void> {
+  try {
+    await assertSessionsKept(database)
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.includes('unsupported startup parameter')) throw error
+    throw new OperatorError(POOLED, { cause: error })
+  }
+  await assertSchemaCompatible(database)
+}
+
+const POOLED =
+  'DATABASE_URL leads to a pooler in transaction mode, which keeps no session: LISTEN, session settings and their ' +
+  'time-outs would be lost. Name Postgres itself, or a pooler in session mode.'
+const MARK = "select set_config('evidence.session', $1, false)"
+const MARKED = "select current_setting('evidence.session', true) is not distinct from $1 as same"
+const markedSchema = z.tuple([z.object({ same: z.boolean() })])
+
+/** A mark of one session is seen in that session alone. A pooler gives the next transaction the session used last. */
+async function assertSessionsKept(database: Database): Promise<void> {
+  const mark = randomUUID()
+  const sees = async (client: Queryable): Promise<boolean> =>
+    markedSchema.parse((await client.query(MARKED, [mark])).rows)[0].same
+  await withClient(database, async (one) => {
+    await one.query(MARK, [mark])
+    const elsewhere = await inTransaction(database, async (other) => (await sees(other)) || !(await sees(one)))
+    if (elsewhere) throw new OperatorError(POOLED)
+  })
 }
 
 const LOCK_TIMEOUT = "select set_config('lock_timeout', $1 || 'ms', false)"

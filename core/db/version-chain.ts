@@ -32,6 +32,18 @@ export function readLastLink(database: Queryable, knowledgeBaseId: string): Prom
   return readRow(database, linkSchema, LAST, [knowledgeBaseId])
 }
 
+/** The newest entry of each version. */
+const NEWEST = `
+select distinct on (entry::jsonb ->> 'version_id') entry, signature from version_chain
+where entry::jsonb ->> 'version_id' = any ($1) order by entry::jsonb ->> 'version_id', sequence desc`
+
+export function newestLinks(
+  database: Queryable,
+  versionIds: readonly string[],
+): Promise<readonly Pick<ChainLink, 'entry' | 'signature'>[]> {
+  return readRows(database, linkSchema.pick({ entry: true, signature: true }), NEWEST, [versionIds])
+}
+
 const tracedSchema = z.object({ id: z.uuid(), slug: z.string(), title: z.string(), sequence: z.int() })
 /** A knowledge base whose activations extend the public trace, with the newest sequence of its chain. */
 export type TracedBase = z.infer<typeof tracedSchema>

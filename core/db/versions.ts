@@ -212,6 +212,11 @@ export function versionsToServe(database: Queryable) {
   return readRows(database, toServeSchema, VERSIONS_TO_SERVE)
 }
 
+/** Ids of all active versions. */
+export function activeVersions(database: Queryable): Promise<readonly string[]> {
+  return readIds(database, 'select version_id as id from active_versions', [])
+}
+
 /**
  * Versions that a request may still have pinned although they are no longer wanted. They belong to a knowledge base
  * whose pointer, entitlements or activations changed within the given time, or that has a queued activation.

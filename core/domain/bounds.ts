@@ -13,6 +13,8 @@ export const SEARCH_BOUNDS = {
   /** Withdrawals in force of a knowledge base, which every search carries. */
   withdrawalsMax: 200,
   withdrawnProvisionsMax: 32,
+  /** Versions that one search node holds. */
+  versionsPerNodeMax: 64,
   rowsScoredMinDefault: 64,
   rowsScoredMinMax: 4_096,
 } as const

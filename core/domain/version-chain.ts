@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import { manifestSignatureHolds } from '#core/index/format/manifest.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
+import { parsedJson } from '#core/platform/json.ts'
+import { SEARCH_BOUNDS } from './bounds.ts'
 import { changesSchema } from './changes.ts'
 
 /**
@@ -47,6 +50,25 @@ export const chainRecordSchema = z.strictObject({
   ),
 })
 export type ChainRecord = z.infer<typeof chainRecordSchema>
+
+/** The newest signed entry of each version that search nodes are to hold, so that they need nobody else to load them. */
+const servingListSchema = z
+  .array(z.strictObject({ entry: z.string(), signature: z.base64() }))
+  .max(SEARCH_BOUNDS.versionsPerNodeMax)
+export type ServingList = z.infer<typeof servingListSchema>
+
+/** The versions that a list names, without the entries whose signature does not hold. */
+export function servedVersions(
+  text: string,
+  publicKeysDer: readonly Uint8Array[],
+): readonly { readonly versionId: string; readonly manifestDigest: Buffer }[] {
+  return servingListSchema.parse(parsedJson(text)).flatMap(({ entry, signature }) => {
+    const parsed = chainEntrySchema.safeParse(parsedJson(entry))
+    if (!parsed.success) return []
+    if (!manifestSignatureHolds(Buffer.from(entry), Buffer.from(signature, 'base64'), publicKeysDer)) return []
+    return [{ versionId: parsed.data.version_id, manifestDigest: Buffer.from(parsed.data.manifest_sha256, 'hex') }]
+  })
+}
 
 export function chainText(stated: ChainEntry | ChainRecord): string {
   return canonicalJson(stated)

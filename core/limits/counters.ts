@@ -91,6 +91,8 @@ export interface SettledCounters {
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
 export interface Counters extends ConnectionHealth {
   nowMs(): Promise<number>
+  /** The clock of the server, which no test moves; ms since 1970-01-01. */
+  serverClockMs(): Promise<number>
   /** @param epoch that Postgres says is in force. */
   admit(scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision>
   /**
@@ -130,6 +132,10 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
   return {
     ...primary,
     nowMs: async () => z.number().parse(await run(redis, 'readClock', [], [])),
+    serverClockMs: async () => {
+      const [seconds, microseconds] = await redis.time()
+      return Number(seconds) * 1_000 + Number(microseconds) / 1_000
+    },
     admit: (scope, epoch, request) => admit(redis, scope, epoch, request),
     settle: (scope, settled) => settle(redis, scope, settled),
     inForce: async (organizationId) => {

@@ -11,6 +11,18 @@ export const PLATFORM_BOUNDS = {
   requestDeadlineMs: 10_000,
   searchTimeoutMs: 3_000,
 
+  // Clocks of a process, of Postgres and of Redis.
+  clockCheckEveryMs: 1_000,
+  /** Difference beyond which a process refuses its work. */
+  clockDifferenceMaxMs: 5_000,
+
+  // Log.
+  /** Output that waits for its reader. */
+  logBufferBytesMax: 1_048_576,
+  logRepetitionMs: 1_000,
+  /** Causes whose repetitions are counted at once; those of others are logged one by one. */
+  logCausesMax: 256,
+
   // Stop of a service.
   drainMaxMs: 120_000,
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 
 /** One variable of a service: the schema of its value, and the sentence that the README lists. */
@@ -32,7 +32,7 @@ export function readConfig<V extends Variables>(
   const values: Record<string, unknown> = {}
   const faults: string[] = []
   for (const [name, variable] of Object.entries(variables)) {
-    const given = environment[name]
+    const given = variable.secret === true ? secretOf(name, environment, faults) : environment[name]
     const parsed = variable.schema.safeParse(given === '' ? undefined : given)
     if (parsed.success) values[name] = parsed.data
     else faults.push(`${name} ${given === undefined || given === '' ? 'is missing' : 'is not valid'}: ${variable.help}`)
@@ -41,6 +41,19 @@ export function readConfig<V extends Variables>(
   if (faults.length > 0)
     throw new ConfigError(`The configuration has ${faults.length} fault(s):\n  ${faults.join('\n  ')}`)
   return values as ConfigOf<V>
+}
+
+/** A secret stands in the variable itself, or in the file that NAME_FILE names. */
+function secretOf(name: string, environment: NodeJS.ProcessEnv, faults: string[]): string | undefined {
+  const { [name]: given, [`${name}_FILE`]: path = '' } = environment
+  if (path === '') return given
+  if ((given ?? '') !== '') faults.push(`${name} and ${name}_FILE are both set: unset one of them`)
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    faults.push(`${name}_FILE names no file that can be read`)
+    return given
+  }
 }
 
 /**

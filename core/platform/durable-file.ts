@@ -3,10 +3,10 @@ import { mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Writes a whole file durably: unique temporary name, fsync, rename, fsync of the folder. */
-export async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
+export async function writeDurably(path: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.${randomUUID()}.tmp`
-  const file = await open(temporary, 'wx')
+  const file = await open(temporary, 'wx', mode)
   try {
     await file.writeFile(bytes)
     await file.sync()

@@ -1,3 +1,5 @@
+import { PLATFORM_BOUNDS } from './bounds.ts'
+
 /**
  * Structured log: one JSON line per event on standard output. Callers pass ids, codes and durations; never a query, a
  * key or a URL with credentials.
@@ -14,17 +16,21 @@ export interface Log {
   debug(event: string, fields?: LogFields): void
 }
 
-export function createLog(
-  service: string,
-  level: LogLevel,
-  write: (line: string) => void = (line) => process.stdout.write(line),
-): Log {
+/**
+ * An event with the same cause is logged in full once, then once a second with the number of its repetitions: an outage
+ * would else write several lines a request.
+ */
+export function createLog(service: string, level: LogLevel, write: (line: string) => void = writeBounded): Log {
   const rank = LOG_LEVELS.indexOf(level)
-  function emit(at: LogLevel, event: string, fields: LogFields = {}, cause?: unknown): void {
-    if (LOG_LEVELS.indexOf(at) > rank) return
-    const causeField = cause === undefined ? {} : { cause: describeCause(cause) }
-    const entry = { at: new Date().toISOString(), level: at, service, event, ...fields, ...causeField }
+  function put(at: LogLevel, event: string, fields: LogFields, cause: string | undefined): void {
+    const entry = { at: new Date().toISOString(), level: at, service, event, ...fields, cause }
     write(`${JSON.stringify(entry)}\n`)
+  }
+  const isRepeated = createRepetitions((at, event, cause, repeated) => put(at, event, { repeated }, cause))
+  function emit(at: LogLevel, event: string, fields: LogFields = {}, thrown?: unknown): void {
+    if (LOG_LEVELS.indexOf(at) > rank) return
+    const cause = thrown === undefined ? undefined : describeCause(thrown)
+    if (cause === undefined || !isRepeated(at, event, cause)) put(at, event, fields, cause)
   }
   return {
     error: (event, fields, cause) => emit('error', event, fields, cause),
@@ -32,6 +38,51 @@ export function createLog(
     info: (event, fields) => emit('info', event, fields),
     debug: (event, fields) => emit('debug', event, fields),
   }
+}
+
+type Summary = (at: LogLevel, event: string, cause: string, repeated: number) => void
+
+/** Returns whether such an event was logged in the last second, and counts it then. */
+function createRepetitions(summarize: Summary): (at: LogLevel, event: string, cause: string) => boolean {
+  const counts = new Map<string, { readonly of: readonly [LogLevel, string, string]; repeated: number }>()
+  let timer: NodeJS.Timeout | undefined
+
+  function flush(): void {
+    for (const [key, counted] of counts) {
+      if (counted.repeated === 0) counts.delete(key)
+      else summarize(...counted.of, counted.repeated)
+      counted.repeated = 0
+    }
+    timer = counts.size === 0 ? undefined : setTimeout(flush, PLATFORM_BOUNDS.logRepetitionMs).unref()
+  }
+  return (at, event, cause) => {
+    const key = `${at} ${event} ${cause}`
+    const known = counts.get(key)
+    if (known !== undefined) known.repeated++
+    else if (counts.size < PLATFORM_BOUNDS.logCausesMax) counts.set(key, { of: [at, event, cause], repeated: 0 })
+    timer ??= setTimeout(flush, PLATFORM_BOUNDS.logRepetitionMs).unref()
+    return known !== undefined
+  }
+}
+
+let dropped = 0
+let isGuarded = false
+
+/**
+ * Writes to standard output as long as its reader keeps up. A reader that stalls costs lines, which are counted, and no
+ * memory; one that goes away (EPIPE) ends no process.
+ */
+function writeBounded(line: string): void {
+  const { stdout } = process
+  if (!isGuarded) stdout.on('error', () => undefined)
+  isGuarded = true
+  if (!stdout.writable || stdout.writableLength > PLATFORM_BOUNDS.logBufferBytesMax) {
+    dropped++
+    return
+  }
+  if (dropped > 0) stdout.write(`${JSON.stringify({ level: 'warn', event: 'log lines dropped', dropped })}\n`)
+  dropped = 0
+  stdout.write(line)
 }
 
 /** Returns name, code and message of an error and of its causes; credentials are removed from URLs. */

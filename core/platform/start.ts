@@ -9,6 +9,7 @@ import { describeCause } from './log.ts'
  */
 export async function startOrExplain(failure: string, start: () => Promise<void>): Promise<void> {
   try {
+    assertNode(process.versions.node)
     await start()
   } catch (error) {
     process.stderr.write(
@@ -18,4 +19,16 @@ export async function startOrExplain(failure: string, start: () => Promise<void>
     )
     process.exit(1)
   }
+}
+
+/** What `engines` of package.json asks for. */
+const NODE_MIN = [24, 21] as const
+
+/** @throws OperatorError for a Node that corrupts its heap under HTTP/2. */
+export function assertNode(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
+    throw new OperatorError(
+      `Node ${version} corrupts its memory under HTTP/2: run this with Node ${NODE_MIN.join('.')} or newer.`,
+    )
 }

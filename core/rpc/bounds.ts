@@ -8,6 +8,7 @@ export const RPC_BOUNDS = {
   grpcKeepaliveEveryMs: 10_000,
   grpcKeepaliveTimeoutMs: 5_000,
   grpcMessageBytesMax: 4 * 1024 * 1024,
+  certificateReadEveryMs: 2_000,
   healthProbeTimeoutMs: 3_000,
 
   // Loading of a version on a node.

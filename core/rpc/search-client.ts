@@ -20,8 +20,52 @@ export interface SearchNodeClient {
   close(): void
 }
 
-/** Returns at once; the channel connects at the first call. */
+/**
+ * Returns at once; the channel connects at the first call. After a call that got no answer in time, further calls have a
+ * channel of their own: a connection that the network forgot looks like a slow node until its keepalive ends.
+ */
 export function openSearchNodeClient(address: string, channelCredentials: ChannelCredentials): SearchNodeClient {
+  let channel = openChannel(address, channelCredentials)
+  let renewedAtMs = Number.NEGATIVE_INFINITY
+
+  function renew(late: Channel): void {
+    const nowMs = performance.now()
+    if (late !== channel || nowMs - renewedAtMs < RPC_BOUNDS.grpcKeepaliveEveryMs) return
+    renewedAtMs = nowMs
+    channel = openChannel(address, channelCredentials)
+    late.retire()
+  }
+  async function call<Reply>(method: string, request: object, ...options: CallOptions): Promise<Reply> {
+    const used = channel
+    try {
+      return await used.call<Reply>(method, request, ...options)
+    } catch (error) {
+      if (isGrpcError(error) && error.code === status.DEADLINE_EXCEEDED) renew(used)
+      throw error
+    }
+  }
+  return {
+    address,
+    search: (query, timeoutMs, signal, about) =>
+      call<SearchResult>('Search', searchRequestOf(query), timeoutMs, signal, about),
+    prepareVersion: (version, timeoutMs, signal) => call('PrepareVersion', version, timeoutMs, signal),
+    releaseVersion: async (versionId, timeoutMs) =>
+      (await call<ReleaseVersionReply>('ReleaseVersion', { versionId }, timeoutMs)).wasLoaded,
+    status: (timeoutMs) => call('GetStatus', {}, timeoutMs),
+    close: () => channel.close(),
+  }
+}
+
+type CallOptions = readonly [timeoutMs: number, signal?: AbortSignal | undefined, about?: CallFacts | undefined]
+
+interface Channel {
+  call<Reply>(method: string, request: object, ...options: CallOptions): Promise<Reply>
+  /** Closes it once its calls have ended. */
+  retire(): void
+  close(): void
+}
+
+function openChannel(address: string, channelCredentials: ChannelCredentials): Channel {
   const client: Client = new SearchNodeConstructor(address, channelCredentials, {
     'grpc.max_receive_message_length': RPC_BOUNDS.grpcMessageBytesMax,
     // Statistics of calls are not needed.
@@ -32,19 +76,27 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
     'grpc.keepalive_timeout_ms': RPC_BOUNDS.grpcKeepaliveTimeoutMs,
     'grpc.use_local_subchannel_pool': 1,
   })
+  let calls = 0
+  let retired = false
   return {
-    address,
-    search: async (query, timeoutMs, signal, about) =>
-      await call<SearchResult>(client, 'Search', searchRequestOf(query), timeoutMs, signal, about),
-    prepareVersion: (version, timeoutMs, signal) => call(client, 'PrepareVersion', version, timeoutMs, signal),
-    releaseVersion: async (versionId, timeoutMs) =>
-      (await call<ReleaseVersionReply>(client, 'ReleaseVersion', { versionId }, timeoutMs)).wasLoaded,
-    status: (timeoutMs) => call(client, 'GetStatus', {}, timeoutMs),
+    async call<Reply>(method: string, request: object, ...options: CallOptions): Promise<Reply> {
+      calls++
+      try {
+        return await callOn<Reply>(client, method, request, ...options)
+      } finally {
+        calls--
+        if (retired && calls === 0) client.close()
+      }
+    },
+    retire() {
+      retired = true
+      if (calls === 0) client.close()
+    },
     close: () => client.close(),
   }
 }
 
-function call<Reply>(
+function callOn<Reply>(
   client: Client,
   method: string,
   request: object,

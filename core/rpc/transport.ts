@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { ServerCredentials, credentials, type ChannelCredentials } from '@grpc/grpc-js'
+import { ServerCredentials, credentials, experimental, type ChannelCredentials } from '@grpc/grpc-js'
 import { isLoopbackHost } from '#core/platform/config.ts'
+import { watchCertificates } from './certificates.ts'
 
 /** Transport to the search tier: mutual TLS with three files, or plaintext. */
 export interface TransportSettings {
@@ -40,7 +40,9 @@ function isLoopback(address: string): boolean {
 /** @throws Error if the settings conflict (`transportFaults`). */
 export function clientCredentials(address: string, settings: TransportSettings): ChannelCredentials {
   const tls = tlsFiles(address, settings)
-  return tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert)
+  return tls === undefined
+    ? credentials.createInsecure()
+    : experimental.createCertificateProviderChannelCredentials(tls, tls)
 }
 
 /** @throws Error if the settings conflict (`transportFaults`). */
@@ -48,14 +50,12 @@ export function serverCredentials(address: string, settings: TransportSettings):
   const tls = tlsFiles(address, settings)
   return tls === undefined
     ? ServerCredentials.createInsecure()
-    : ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true)
+    : experimental.createCertificateProviderServerCredentials(tls, tls, true)
 }
 
 function tlsFiles(address: string, settings: TransportSettings) {
   const [fault] = transportFaults([address], settings)
   if (fault !== undefined) throw new Error(fault)
   const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings
-  return ca === undefined || cert === undefined || key === undefined
-    ? undefined
-    : { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) }
+  return ca === undefined || cert === undefined || key === undefined ? undefined : watchCertificates({ ca, cert, key })
 }

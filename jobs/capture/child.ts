@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { listSources } from '#core/db/sources.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { describeCause } from '#core/platform/log.ts'
+import { captureConfig, type CaptureConfig } from '#jobs/platform/config.ts'
 import { asProgram } from '#jobs/version-build/program.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { captureSource } from './pipeline.ts'
@@ -10,7 +11,7 @@ import { SCHEDULED, type CaptureRun } from './run-child.ts'
 /** Captures a source in its own process, as its schedule asks: `child.ts <source id>`. */
 const [sourceId] = z.tuple([z.uuid()]).parse(process.argv.slice(2))
 
-await asProgram<CaptureRun>(async ({ config, database, log }) => {
+await asProgram<CaptureRun, CaptureConfig>(captureConfig, async ({ config, database, log }) => {
   try {
     const sources = await listSources(database, null, CAPTURE_BOUNDS.sourcesMax)
     const source = sources.find(({ id }) => id === sourceId)

@@ -1,6 +1,9 @@
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { CAPTURE_OUTCOMES } from '#core/db/sources.ts'
+import { captureConfig, captureEnvironment, ownEnvironment } from '#jobs/platform/config.ts'
 import { runProgram, type ProgramOptions, type Unended } from '#jobs/version-build/run-program.ts'
+import { CAPTURE_BOUNDS } from './bounds.ts'
 
 /** Who captures and builds on a schedule, in the audit trail and on the builds. */
 export const SCHEDULED = 'scheduled capture'
@@ -28,5 +31,16 @@ const program = new URL('./child.ts', import.meta.url)
 
 /** Captures a source in its own process: a large file takes the memory and the time of that one alone. */
 export async function runCaptureChild(sourceId: string, options: ProgramOptions): Promise<CaptureRun | Unended> {
-  return await runProgram(program, [sourceId], (raw) => runSchema.safeParse(raw).data, options)
+  const environment = captureEnvironment(options.environment ?? ownEnvironment())
+  const { ARTIFACT_STORE: store, SOURCE_ROOTS: roots } = captureConfig(environment)
+  const folder = fileURLToPath(store)
+  return await runProgram(program, [sourceId], (raw) => runSchema.safeParse(raw).data, {
+    bounds: {
+      residentMb: (options.heapMb ?? 0) + CAPTURE_BOUNDS.residentBeyondHeapMb,
+      timeoutMs: CAPTURE_BOUNDS.captureTimeoutMs,
+    },
+    ...options,
+    environment,
+    folders: { read: [folder, ...roots], write: [folder] },
+  })
 }

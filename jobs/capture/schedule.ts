@@ -23,15 +23,21 @@ interface ScheduledCaptureDeps {
 
 const MS_PER_MINUTE = 60_000
 
-/** Makes the schedules of the queue those of the sources. Redis holds them, so they are lost with it. */
+/**
+ * Makes the schedules of the queue those of the sources. Redis holds them, so they are lost with it. One whose next run
+ * lies further ahead than its period was made under a wrong clock, and begins anew.
+ */
 export async function keepCaptureSchedules(queue: JobQueue, database: Database): Promise<void> {
   const sources = await listSources(database, null, CAPTURE_BOUNDS.sourcesMax)
   const wanted = new Map(
     sources.flatMap(({ id, every_minutes: every }) => (every === null ? [] : [[id, every] as const])),
   )
   const held = await queue.getJobSchedulers(0, -1)
-  for (const { key } of held) if (!wanted.has(key)) await queue.removeJobScheduler(key)
-  const known = new Map(held.map(({ key, every }) => [key, Number(every)] as const))
+  const lost = held.filter(({ key, every, next = 0 }) => !wanted.has(key) || next > Date.now() + Number(every))
+  for (const { key } of lost) await queue.removeJobScheduler(key)
+  const known = new Map(
+    held.filter((schedule) => !lost.includes(schedule)).map(({ key, every }) => [key, Number(every)] as const),
+  )
   for (const [id, minutes] of wanted) {
     const every = minutes * MS_PER_MINUTE
     if (known.get(id) !== every) await queue.upsertJobScheduler(id, { every }, { name: 'capture', data: { id } })

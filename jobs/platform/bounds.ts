@@ -8,13 +8,14 @@ export const JOB_BOUNDS = {
   jobLockMs: 15_000,
   jobStalledEveryMs: 5_000,
   jobStallsMax: 10,
-  heartbeatEveryMs: 5_000,
   jobsStopTimeoutMs: 30_000,
   /** Finished builds and activations that their queue keeps: their number, and for how long. */
   finishedJobsMax: 200,
   succeededJobsKeptSeconds: 86_400,
   failedJobsKeptSeconds: 7 * 86_400,
-  failedMaintenanceJobsMax: 100,
+  /** Pause of a loop after a failure; it doubles with each further failure, up to the second. */
+  failurePauseFirstMs: 100,
+  failurePauseMaxMs: 5_000,
   queueEventsMax: 1_000,
 
   // Builds of one worker.
@@ -31,6 +32,10 @@ export const JOB_BOUNDS = {
   canariesEveryMs: 86_400_000,
   /** Of one knowledge base. */
   canariesTimeoutMs: 60_000,
+  /** Longest pause of a maintenance task that fails again and again, unless its period is longer. */
+  maintenancePauseMaxMs: 60_000,
+  /** Time since the last sweep after which a worker is not well. */
+  sweepAgeMaxMs: 30_000,
   /** Time for which the files of a finished build stay. A run that was overtaken has stopped by then. */
   garbageBuildsOlderThanMs: 60_000,
   garbageFailedBuildsOlderThanMs: 90_000_000,
@@ -62,3 +67,5 @@ const { assertLess } = createBoundOrder({ ...DATABASE_BOUNDS, ...RPC_BOUNDS, ...
 
 assertLess('succeededJobsKeptSeconds', 'failedJobsKeptSeconds')
 assertLess('prepareTimeoutMs', 'activationTimeoutMs')
+assertLess('sweepEveryMs', 'sweepAgeMaxMs')
+assertLess('failurePauseFirstMs', 'failurePauseMaxMs')

@@ -90,11 +90,13 @@ export const JOBS_VARIABLES = {
   },
   JOBS_LISTEN: {
     schema: optional(oneAddress),
-    help: 'host:port of metrics: candidates that wait for a review, and sources by their last capture',
+    help:
+      'host:port of metrics and /readyz: candidates that wait for a review, sources by their last capture, and the age ' +
+      'of the last success of each maintenance task',
   },
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),
-    help: 'path of a file whose time is set every five seconds while the worker is well',
+    help: 'path of a file that is written after each sweep, every five seconds while the worker is well',
   },
   BUILD_CONCURRENCY: {
     schema: wholeNumber(1, JOB_BOUNDS.buildConcurrencyMax, 2),
@@ -144,6 +146,28 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
     ...movedFaults(environment, MOVED_VARIABLES),
   ])
   return withEncoder(config)
+}
+
+/** Variables of the process of a capture, which reads what others wrote, and so has no key that signs. */
+const CAPTURE_VARIABLES = {
+  DATABASE_URL,
+  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  SOURCE_ROOTS,
+  LOG_LEVEL,
+} as const satisfies Variables
+export type CaptureConfig = ConfigOf<typeof CAPTURE_VARIABLES>
+
+export function captureConfig(environment: NodeJS.ProcessEnv): CaptureConfig {
+  return readConfig(CAPTURE_VARIABLES, environment)
+}
+
+/** The variables that `captureConfig` reads, and those of Node. */
+export function captureEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { DATABASE_URL: url } = captureConfig(environment)
+  const { DATABASE_URL_FILE: _, ...others } = environment
+  const names = [...Object.keys(CAPTURE_VARIABLES), 'PATH']
+  const kept = Object.entries(others).filter(([name]) => names.includes(name) || name.startsWith('NODE_'))
+  return { ...Object.fromEntries(kept), DATABASE_URL: url }
 }
 
 /** What a build takes by itself, so that no version depends on what a worker was started with. */

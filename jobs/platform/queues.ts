@@ -6,7 +6,7 @@ import type { Log } from '#core/platform/log.ts'
 import { openPrimary, type PrimaryConnection } from '#core/redis/primary.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
-export const QUEUES = ['build', 'activate', 'trace', 'capture', LEDGER_QUEUE, 'maintenance'] as const
+export const QUEUES = ['build', 'activate', 'trace', 'capture', LEDGER_QUEUE] as const
 export type QueueName = (typeof QUEUES)[number]
 
 const kept = {
@@ -30,12 +30,6 @@ const JOB_OPTIONS = {
   ledger: LEDGER_JOB_OPTIONS,
   // A capture that fails waits for the next one of its schedule.
   capture: { attempts: 1, ...kept },
-  maintenance: {
-    attempts: 1,
-    removeOnComplete: true,
-    removeOnFail: { count: JOB_BOUNDS.failedMaintenanceJobsMax },
-    stackTraceLimit: 3,
-  },
 } as const
 
 /**

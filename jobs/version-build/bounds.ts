@@ -15,6 +15,7 @@ export const BUILD_BOUNDS = {
   /** Runs whose worker gave no sign. A worker that is killed with its build for memory gives none. */
   buildLostRunsMax: 3,
   buildHeartbeatEveryMs: 5_000,
+  costWatchEveryMs: 250,
   /** Age of its last heartbeat after which a run counts as lost, and another one takes the build over. */
   buildLostAfterMs: 20_000,
   /** Time for which a failed build can be asked for again. Its stage outputs are kept a little longer. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { jobsConfig, type JobsConfig } from '#jobs/platform/config.ts'
 import { attemptBuild } from './attempt.ts'
 import { asProgram } from './program.ts'
 import type { ChildMessage } from './run-child.ts'
@@ -9,6 +10,6 @@ import type { ChildMessage } from './run-child.ts'
  */
 const [buildId, attempt] = z.tuple([z.uuid(), z.coerce.number().int()]).parse(process.argv.slice(2))
 
-await asProgram<ChildMessage>(async ({ tell, ...context }) =>
+await asProgram<ChildMessage, JobsConfig>(jobsConfig, async ({ tell, ...context }) =>
   attemptBuild({ buildId, attempt }, { ...context, onProgress: (mark) => void tell(mark) }),
 )

@@ -1,13 +1,19 @@
 import { fork, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { ownEnvironment } from '#jobs/platform/config.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import { explainExit, oomKillCount } from './unexpected-exit.ts'
 
 export interface ProgramOptions {
   /** Kills the process at once. */
   readonly signal?: AbortSignal
-  /** The environment of the process; the worker's own if absent. */
+  /** What the process reads as its environment; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
+  /** Folders that it may read and write, besides the code; all that its account may if absent. It starts no process. */
+  readonly folders?: { readonly read: readonly string[]; readonly write: readonly string[] }
+  /** Its resident memory and its time, beyond which it is killed. */
+  readonly bounds?: { readonly residentMb: number; readonly timeoutMs: number }
   /** Limit of the heap of each thread of the process; that of V8 if absent. */
   readonly heapMb?: number
 }
@@ -50,12 +56,16 @@ function childEnd<T>(
   onMessage: (raw: unknown, pid: number) => T | undefined,
   options: ProgramOptions,
 ): Promise<ChildEnd<T>> {
+  const environment = options.environment ?? ownEnvironment()
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(program), args, {
-      execArgv: options.heapMb === undefined ? [] : [`--max-old-space-size=${options.heapMb}`],
+      execArgv: execArgvOf(options, environment),
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      ...(options.environment === undefined ? {} : { env: options.environment }),
+      // The rest is told, so that no file of the system shows it.
+      env: Object.fromEntries(NODE_VARIABLES.map((name) => [name, environment[name]])),
     })
+    child.send({ environment }, () => undefined)
+    const overrun = options.bounds === undefined ? undefined : watchCost(child, options.bounds)
     const standardError = keepStandardError(child)
     let outcome: T | undefined
     const kill = (): void => void child.kill('SIGKILL')
@@ -70,9 +80,52 @@ function childEnd<T>(
     })
     child.on('close', (code, signal) => {
       options.signal?.removeEventListener('abort', kill)
+      const error = overrun?.()
+      if (error !== undefined) return resolve({ outcome, error })
       resolve({ outcome, code, signal, standardError: standardError() })
     })
   })
+}
+
+/** What Node itself reads before any code runs. */
+const NODE_VARIABLES = ['PATH', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS'] as const
+const CODE = fileURLToPath(new URL('../../', import.meta.url))
+
+function execArgvOf({ heapMb, folders }: ProgramOptions, { NODE_COMPILE_CACHE: cache }: NodeJS.ProcessEnv): string[] {
+  const heap = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`]
+  if (folders === undefined) return heap
+  const caches = cache === undefined ? [] : [cache]
+  // The kernel's links to what is open prove that no link was followed (law/sources/roots.ts).
+  const read = [CODE, '/proc/self/fd', ...caches, ...folders.read]
+  const allow = (kind: string, paths: readonly string[]): readonly string[] =>
+    paths.flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
+  return [...heap, '--permission', ...allow('read', read), ...allow('write', [...caches, ...folders.write])]
+}
+
+/** Kills a process that takes too much. @returns a function that says what it took; undefined: it kept within. */
+function watchCost(child: ChildProcess, { residentMb, timeoutMs }: NonNullable<ProgramOptions['bounds']>) {
+  const startedMs = performance.now()
+  let overrun: string | undefined
+  const watch = setInterval(() => {
+    const tookMb = residentMbOf(child.pid)
+    if (performance.now() - startedMs > timeoutMs) overrun = `it took longer than ${timeoutMs / 60_000} minutes`
+    else if (tookMb > residentMb) overrun = `it took more than ${residentMb} MB of memory`
+    if (overrun !== undefined) child.kill('SIGKILL')
+  }, BUILD_BOUNDS.costWatchEveryMs)
+  child.once('close', () => clearInterval(watch))
+  return () => overrun
+}
+
+const PAGE_BYTES = 4_096
+
+/** 0 where the system does not say. */
+function residentMbOf(pid: number | undefined): number {
+  try {
+    const [, pages = ''] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')
+    return (Number(pages) * PAGE_BYTES) / 1_048_576
+  } catch {
+    return 0
+  }
 }
 
 /** Passes the standard error of the process on. @returns a function that gives its last part. */

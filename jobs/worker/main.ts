@@ -1,16 +1,17 @@
-import { utimesSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import type { Redis } from 'ioredis'
 import { createSignedStore } from '#core/index/format/store.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
-import { assertSchemaCompatible } from '#core/db/schema.ts'
+import { assertUsable } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { openCounters } from '#core/limits/counters.ts'
 import { createSettlement } from '#core/limits/settlement.ts'
+import { checkClocks } from '#core/limits/clock-check.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { hostAndPort } from '#core/platform/config.ts'
-import { createLog, type Log } from '#core/platform/log.ts'
+import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
@@ -26,10 +27,15 @@ await startOrExplain('The job worker cannot start', async () => {
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.jobsDatabaseConnectionsMax)
-  await assertSchemaCompatible(database)
+  await assertUsable(database)
   const queueRedis = openQueueRedis(config.REDIS_URL, log)
   await queueRedis.usable()
   const counters = openCounters(config.REDIS_URL, log)
+  await counters.firstAttempt()
+  const clock = await checkClocks(database, counters, log)
+  const clockFault = clock.fault()
+  if (clockFault !== undefined)
+    throw new OperatorError(`The clocks differ, so nothing is begun: set them (${clockFault}).`)
   const reservations = createReservationWriter(database)
   const settlement = createSettlement({ database, reservations, counters, log })
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
@@ -54,15 +60,20 @@ await startOrExplain('The job worker cannot start', async () => {
     engine: config,
     rewriting: config,
     drifts,
+    held: clock.fault,
+    onTaskDone: (task) => {
+      if (task === 'sweep' && config.HEARTBEAT_FILE !== undefined) writeFileSync(config.HEARTBEAT_FILE, '')
+    },
     log,
   })
-  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(database, drifts)
+  const certificate = config.SEARCH_TLS_CERT
+  const health = { database, clock, certificate, drifts, tasks: () => jobs.tasks() }
+  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(health)
   if (config.JOBS_LISTEN !== undefined) await metrics?.listen(hostAndPort(config.JOBS_LISTEN))
-  const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)
   stopOnSignal(log, JOB_BOUNDS.jobsStopTimeoutMs, async () => {
-    clearInterval(heartbeat)
     await metrics?.close()
     await jobs.close()
+    clock.stop()
     for (const node of nodes) node.close()
     await settlement.idle(LIMIT_BOUNDS.settlementsEndMs)
     counters.close()
@@ -71,15 +82,3 @@ await startOrExplain('The job worker cannot start', async () => {
   })
   log.info('ready', { search_nodes: nodes.length, metrics: config.JOBS_LISTEN })
 })
-
-/** Touches a file while Redis and the event loop respond; a container's health check reads its age. */
-function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout | undefined {
-  if (path === undefined) return undefined
-  writeFileSync(path, '')
-  return setInterval(() => {
-    redis
-      .ping()
-      .then(() => utimesSync(path, new Date(), new Date()))
-      .catch((error: unknown) => log.warn('heartbeat', {}, error))
-  }, JOB_BOUNDS.heartbeatEveryMs)
-}

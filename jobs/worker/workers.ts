@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { UnrecoverableError, WaitingError, Worker, type Job, type Processor, type WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
@@ -13,7 +14,8 @@ import { JOB_BOUNDS } from '../platform/bounds.ts'
 import { activate } from '../activate/pipeline.ts'
 import { processBuild, removeFailed, endLostRuns } from '../version-build/process.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfBuild, type Notified } from '../capture/schedule.ts'
-import { reconcile, requeue, requeueTraces } from './maintenance/reconcile.ts'
+import { keepServingList, reconcile, requeue, requeueTraces } from './maintenance/reconcile.ts'
+import { startPeriodic, type PeriodicTask } from './maintenance/periodic.ts'
 import { sweep } from './maintenance/sweep.ts'
 import { measureDrift, type Drifts } from './maintenance/canaries.ts'
 import type { RewriterSettings } from '#core/rewriting/rewriter.ts'
@@ -47,12 +49,18 @@ export interface JobsDeps {
   /** The endpoint of rewriters, and what is known of their drift. */
   readonly rewriting: RewriterSettings
   readonly drifts: Drifts
+  /** Nothing is begun while it returns a reason, such as a wrong clock. */
+  readonly held: () => string | undefined
+  /** Called after each success of a maintenance task. */
+  readonly onTaskDone: (task: string) => void
   readonly log: Log
   /** Environment of these processes; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
 }
 
 export interface Jobs {
+  /** Time since the last success of each maintenance task, ms. */
+  tasks(): Readonly<Record<string, number>>
   /**
    * Kills running builds and captures, and aborts the loading of versions; all return to the queue. Finishes all other
    * jobs, then closes workers and queues.
@@ -60,7 +68,7 @@ export interface Jobs {
   close(): Promise<void>
 }
 
-/** Starts a worker for every queue, and the schedule of the maintenance jobs. */
+/** Starts a worker for every queue, and the maintenance tasks. */
 export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   const stopping = new AbortController()
   const queues = {
@@ -68,7 +76,6 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     activate: openQueue('activate', deps.redis, deps.log),
     trace: openQueue('trace', deps.redis, deps.log),
     capture: openQueue('capture', deps.redis, deps.log),
-    maintenance: openQueue('maintenance', deps.redis, deps.log),
   }
   const capture: Processor<JobPayload, string> = async (job, token) => {
     const outcome = await captureScheduled({ ...deps, buildQueue: queues.build }, job.data.id, stopping.signal)
@@ -78,38 +85,45 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   }
   const activateThenTrace: Processor<JobPayload, string> = async (job) => {
     const outcome = await activate(deps, job.data.id, stopping.signal)
-    // The next sweep does what fails here.
+    // Maintenance does what fails here.
     if (outcome === 'done')
-      await requeueTraces({ ...deps, traceQueue: queues.trace }).catch((error: unknown) =>
-        deps.log.warn('trace not enqueued', {}, error),
+      await Promise.all([keepServingList(deps), requeueTraces({ ...deps, traceQueue: queues.trace })]).catch(
+        (error: unknown) => deps.log.warn('after an activation', {}, error),
       )
     return outcome
   }
   const workers = [
-    startWorker<JobPayload, string>(deps, 'build', buildThenTell(deps, stopping.signal), {
+    startWorker<JobPayload, string>(deps, stopping.signal, 'build', buildThenTell(deps, stopping.signal), {
       concurrency: deps.buildConcurrency,
     }),
-    startWorker<JobPayload, string>(deps, 'activate', activateThenTrace, { concurrency: 4 }),
-    startWorker<JobPayload, void>(deps, 'trace', (job) => writeTrace(deps, job.data.id, stopping.signal), {}),
-    startWorker<JobPayload, string>(deps, 'capture', capture, {}),
-    startWorker<LedgerJobPayload, void>(deps, 'ledger', (job) => processLedgerJob(deps.database, job.data), {
-      concurrency: QUEUE_BOUNDS.ledgerConcurrency,
-    }),
-    startWorker<JobPayload, void>(deps, 'maintenance', maintenance(deps, queues), {
-      concurrency: Object.keys(SCHEDULE).length,
-    }),
+    startWorker<JobPayload, string>(deps, stopping.signal, 'activate', activateThenTrace, { concurrency: 4 }),
+    startWorker<JobPayload, void>(
+      deps,
+      stopping.signal,
+      'trace',
+      (job) => writeTrace(deps, job.data.id, stopping.signal),
+      {},
+    ),
+    startWorker<JobPayload, string>(deps, stopping.signal, 'capture', capture, {}),
+    startWorker<LedgerJobPayload, void>(
+      deps,
+      stopping.signal,
+      'ledger',
+      (job) => processLedgerJob(deps.database, job.data),
+      {
+        concurrency: QUEUE_BOUNDS.ledgerConcurrency,
+      },
+    ),
   ]
-  await keepSchedule(queues.maintenance)
-  let winding: Promise<void> | undefined
-  const clock = setInterval(() => {
-    winding ??= keepSchedule(queues.maintenance)
-      .catch((error: unknown) => deps.log.warn('maintenance clock', {}, error))
-      .finally(() => (winding = undefined))
-  }, JOB_BOUNDS.sweepEveryMs)
+  const periodic = startPeriodic(
+    { database: deps.database, held: deps.held, onSuccess: deps.onTaskDone, log: deps.log },
+    [...maintenance(deps, queues), ...deps.nodes.map((node) => reconciliation(deps, node))],
+  )
   return {
+    tasks: periodic.agesMs,
     async close() {
       stopping.abort()
-      clearInterval(clock)
+      await periodic.stop()
       await Promise.all(workers.map((worker) => worker.close()))
       await Promise.all(Object.values(queues).map((queue) => queue.close()))
     },
@@ -135,11 +149,12 @@ async function tellOfEnd(deps: JobsDeps, buildId: string): Promise<void> {
 
 function startWorker<P, R>(
   deps: JobsDeps,
+  stopping: AbortSignal,
   name: QueueName,
   processor: Processor<P, R>,
   options: Partial<WorkerOptions>,
 ): Worker<P, R> {
-  const worker = new Worker<P, R>(name, processor, {
+  const worker = new PatientWorker<P, R>(name, processor, {
     connection: deps.redis,
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,
@@ -149,6 +164,8 @@ function startWorker<P, R>(
     drainDelay: 1,
     ...options,
   })
+  worker.mayTake = () => deps.held() === undefined
+  worker.stopping = stopping
   worker.on('error', (error) => deps.log.warn('worker', { queue: name }, error))
   worker.on('failed', (job: Job<P> | undefined, error) =>
     deps.log.warn('job failed', { queue: name, job_id: job?.id, attempts: job?.attemptsMade }, error),
@@ -156,58 +173,87 @@ function startWorker<P, R>(
   return worker
 }
 
-const SCHEDULE = {
-  sweep: JOB_BOUNDS.sweepEveryMs,
-  reconcile: JOB_BOUNDS.reconcileEveryMs,
-  tidy: JOB_BOUNDS.garbageCollectionEveryMs,
-  canaries: JOB_BOUNDS.canariesEveryMs,
-} as const
+/**
+ * Takes no job while it may not, and waits longer after each failure: BullMQ asks again at once where Redis answers with
+ * an error, as it does without memory or disk.
+ */
+class PatientWorker<P, R> extends Worker<P, R> {
+  mayTake: () => boolean = () => true
+  stopping: AbortSignal | undefined
+  #failures = 0
 
-/** Restores missing schedules of the maintenance jobs. Redis holds the schedules, so they are lost with it. */
-async function keepSchedule(queue: JobQueue): Promise<void> {
-  for (const [id, every] of Object.entries(SCHEDULE)) {
-    if ((await queue.getJobScheduler(id)) === undefined)
-      await queue.upsertJobScheduler(id, { every }, { name: id, data: { id } })
+  protected override async moveToActive(token: string, name?: string): Promise<Job<P, R>> {
+    while (!this.mayTake() && this.stopping?.aborted !== true) await this.#pause(JOB_BOUNDS.failurePauseMaxMs)
+    try {
+      const job = await super.moveToActive(token, name)
+      this.#failures = 0
+      return job
+    } catch (error) {
+      await this.#pause(Math.min(JOB_BOUNDS.failurePauseMaxMs, JOB_BOUNDS.failurePauseFirstMs * 2 ** this.#failures++))
+      throw error
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await wait(ms, undefined, this.stopping === undefined ? {} : { signal: this.stopping }).catch(() => undefined)
   }
 }
 
-/**
- * Processes scheduled jobs. A run that exceeds its interval does not overlap with another of the same kind in this
- * process.
- */
+/** Loads on a node what it lacks, as a repair: it loads what was active last by itself. */
+function reconciliation({ database, log }: JobsDeps, node: SearchNodeClient): PeriodicTask {
+  return {
+    name: `reconcile ${node.address}`,
+    everyMs: JOB_BOUNDS.reconcileEveryMs,
+    // Loads join each other, and releases have a lock of their own.
+    locked: false,
+    run: (signal) => reconcile({ database, node, log }, signal),
+  }
+}
+
+/** What restores the state that Postgres says, whatever was lost. */
 function maintenance(
   deps: JobsDeps,
   queues: Readonly<Record<'build' | 'activate' | 'trace' | 'capture', JobQueue>>,
-): Processor<JobPayload, void> {
-  const running = new Set<string>()
-  const work: Readonly<Record<string, () => Promise<unknown>>> = {
-    sweep: async () => {
-      await sweep(deps)
-      for (const { buildId } of await endLostRuns(deps.database)) {
-        await removeFailed(deps, buildId)
-        await tellOfEnd(deps, buildId)
-      }
-      await requeue({
-        ...deps,
-        buildQueue: queues.build,
-        activateQueue: queues.activate,
-        traceQueue: queues.trace,
-      })
-      await keepCaptureSchedules(queues.capture, deps.database)
+): readonly PeriodicTask[] {
+  return [
+    {
+      name: 'sweep',
+      everyMs: JOB_BOUNDS.sweepEveryMs,
+      locked: true,
+      run: async () => {
+        await sweep(deps)
+        for (const { buildId } of await endLostRuns(deps.database)) {
+          await removeFailed(deps, buildId)
+          await tellOfEnd(deps, buildId)
+        }
+        await requeue({
+          ...deps,
+          buildQueue: queues.build,
+          activateQueue: queues.activate,
+          traceQueue: queues.trace,
+        })
+        await keepCaptureSchedules(queues.capture, deps.database)
+      },
     },
-    reconcile: () => reconcile(deps),
-    canaries: () => measureDrift(deps),
-    tidy: () => Promise.all([collectGarbage(deps), forgetKeys(deps), forgetOldCaptures(deps)]),
-  }
-  return async ({ data: { id } }) => {
-    if (running.has(id)) return
-    running.add(id)
-    try {
-      await work[id]?.()
-    } finally {
-      running.delete(id)
-    }
-  }
+    {
+      name: 'serving list',
+      everyMs: JOB_BOUNDS.sweepEveryMs,
+      locked: true,
+      run: () => keepServingList(deps),
+    },
+    {
+      name: 'canaries',
+      everyMs: JOB_BOUNDS.canariesEveryMs,
+      locked: true,
+      run: () => measureDrift(deps),
+    },
+    {
+      name: 'tidy',
+      everyMs: JOB_BOUNDS.garbageCollectionEveryMs,
+      locked: true,
+      run: () => Promise.all([collectGarbage(deps), forgetKeys(deps), forgetOldCaptures(deps)]),
+    },
+  ]
 }
 
 /** Nothing but ids; the rows are read from Postgres. */

@@ -12,7 +12,9 @@ export const READER_BOUNDS = {
   /** Bytes from which a format is recognised. */
   probeBytes: 64 * 1024,
   pagesMax: 5_000,
-  /** What the parts of a DOCX may hold together once unpacked. */
+  /** Operators of a PDF for each MB begun; each takes the parser up to five microseconds. */
+  operatorsPerMb: 1_000_000,
+  /** What the parts of a DOCX, or the streams of a PDF, may hold together once unpacked. */
   unpackedBytesMax: 128 * 1024 * 1024,
   unpackedPartsMax: 4_096,
   /** Entries of the list of what is in no passage, and characters of each. */

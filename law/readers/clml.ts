@@ -1,4 +1,14 @@
-import { allNamed, attribute, at, childNamed, childrenNamed, descendants, firstNamed, textOf, xpathOf } from './tree.ts'
+import {
+  allNamed,
+  attribute,
+  at,
+  childNamed,
+  descendants,
+  firstNamed,
+  placeAmongNamed,
+  textOf,
+  xpathOf,
+} from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
@@ -166,7 +176,7 @@ function bulletOf(item: MarkupElement): string {
   const given = attribute(item, 'NumberOverride')
   if (given !== undefined) return given
   const list = item.parent
-  const place = childrenNamed(list, 'ListItem').indexOf(item) + 1
+  const place = placeAmongNamed(item) + 1
   if (list?.name === 'UnorderedList') return ['none', undefined].includes(attribute(list, 'Decoration')) ? '' : '-'
   if (list?.name !== 'OrderedList') return ''
   const number = numbered(attribute(list, 'Type') ?? 'arabic', place)

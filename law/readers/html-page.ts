@@ -228,17 +228,27 @@ function holdsHeadings(element: MarkupElement): boolean {
 
 function bulletOf(item: MarkupElement): string {
   if (item.parent?.name !== 'ol') return '-'
-  const list = item.parent
+  const marks = MARKS.get(item.parent) ?? marksOf(item.parent)
+  MARKS.set(item.parent, marks)
+  return marks.get(item) ?? ''
+}
+
+/** Marks of the items of a list, which are counted once a list. */
+const MARKS = new WeakMap<MarkupElement, ReadonlyMap<MarkupElement, string>>()
+
+function marksOf(list: MarkupElement): ReadonlyMap<MarkupElement, string> {
   const items = childrenNamed(list, 'li')
-  const isReversed = list.attributes.has('reversed')
-  const stated = items.map((each) => Number(attribute(each, 'value') ?? Number.NaN))
-  const at = items.indexOf(item)
-  const known = stated.findLastIndex((value, index) => index <= at && Number.isSafeInteger(value))
-  const start = Number(attribute(list, 'start') ?? (isReversed ? items.length : 1))
-  const first = known === -1 ? (Number.isSafeInteger(start) ? start : 1) : (stated[known] ?? 1)
-  const count = first + (isReversed ? -1 : 1) * (at - Math.max(0, known))
-  const type = attribute(item, 'type') ?? attribute(list, 'type') ?? listStyleOf(item) ?? listStyleOf(list)
-  return type === 'none' ? '' : `${countedBy(type, count)}.`
+  const step = list.attributes.has('reversed') ? -1 : 1
+  const start = Number(attribute(list, 'start') ?? (step === 1 ? 1 : items.length))
+  let count = (Number.isSafeInteger(start) ? start : 1) - step
+  return new Map(
+    items.map((item) => {
+      const stated = Number(attribute(item, 'value') ?? Number.NaN)
+      count = Number.isSafeInteger(stated) ? stated : count + step
+      const type = attribute(item, 'type') ?? attribute(list, 'type') ?? listStyleOf(item) ?? listStyleOf(list)
+      return [item, type === 'none' ? '' : `${countedBy(type, count)}.`]
+    }),
+  )
 }
 
 /** The style of the marks of a list, as its own declarations state it. */

@@ -1,3 +1,4 @@
+import { constants, inflateSync } from 'node:zlib'
 import { getDocumentProxy } from 'unpdf'
 import { READER_BOUNDS } from './bounds.ts'
 import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
@@ -27,6 +28,7 @@ export const PDF: MarkupFormat = {
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>
 
 async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
+  assertUnpacked(bytes)
   const pdf = await opened(bytes)
   try {
     if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
@@ -47,6 +49,71 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
     await pdf.loadingTask.destroy()
   }
 }
+
+/** Characters before a stream in which its dictionary says what it is. */
+const DICTIONARY_BYTES = 1_000
+
+/**
+ * Unpacks what text may stand in, and counts its operators: the parser does both without a bound, and cannot be stopped
+ * within a page. It unpacks no images.
+ * @throws UnreadableFile for a file that holds too much for its size.
+ */
+function assertUnpacked(bytes: Uint8Array): void {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const operatorsMax = READER_BOUNDS.operatorsPerMb * megabytesBegun(bytes.length)
+  let left: number = READER_BOUNDS.unpackedBytesMax
+  let operators = 0
+  for (let at = file.indexOf('stream'); at !== -1; at = file.indexOf('stream', at)) {
+    const from = at + 'stream'.length + (file[at + 'stream'.length] === CARRIAGE_RETURN ? 2 : 1)
+    const before = file.toString('latin1', Math.max(0, at - DICTIONARY_BYTES), at)
+    const found = file.indexOf('endstream', from)
+    const end = found === -1 ? file.length : found
+    const dictionary = before.slice(before.lastIndexOf(' obj'))
+    if (!/\/Image\b/.test(dictionary)) {
+      const packed = file.subarray(from, end)
+      const contents = /\/Fl(?:ateDecode)?\b/.test(dictionary) ? unpacked(packed, left) : packed
+      left -= contents.length
+      operators += operatorsIn(contents)
+    }
+    if (operators > operatorsMax)
+      throw new UnreadableFile(`it has more than ${operatorsMax} operators: save it as a simpler PDF`)
+    at = end === file.length ? end : end + 'endstream'.length
+  }
+}
+
+/** @throws UnreadableFile for more than `max` bytes. A broken stream is left to the parser. */
+function unpacked(packed: Uint8Array, max: number): Uint8Array {
+  try {
+    const options = { maxOutputLength: Math.max(1, max), finishFlush: constants.Z_SYNC_FLUSH }
+    return inflateSync(packed, options)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')) return new Uint8Array()
+    throw new UnreadableFile(`it unpacks to more than ${READER_BOUNDS.unpackedBytesMax} bytes`)
+  }
+}
+
+const CARRIAGE_RETURN = 0x0d
+const OPERATOR_CHARACTERS_MAX = 3
+
+/** Counts short words of letters between blanks, which operators are. */
+function operatorsIn(contents: Uint8Array): number {
+  let operators = 0
+  let letters = 0
+  let isWord = true
+  for (const byte of contents) {
+    if (byte <= 0x20) {
+      if (isWord && letters > 0 && letters <= OPERATOR_CHARACTERS_MAX) operators++
+      letters = 0
+      isWord = true
+    } else {
+      isWord &&= ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) || byte === 0x2a
+      letters++
+    }
+  }
+  return operators
+}
+
+const megabytesBegun = (bytes: number): number => Math.ceil(bytes / 1_048_576)
 
 async function opened(bytes: Uint8Array): Promise<Pdf> {
   try {

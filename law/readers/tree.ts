@@ -56,6 +56,28 @@ export function childrenNamed(element: MarkupElement | undefined, name: string):
   return element === undefined ? [] : elementsOf(element).filter((child) => child.name === name)
 }
 
+/** Places of children by their name, from 0; kept, because a list may have any number of items. */
+const placesOf = new WeakMap<MarkupElement, ReadonlyMap<MarkupElement, number>>()
+
+/** Returns the place of an element among the children of its parent that have its name; 0 without a parent. */
+export function placeAmongNamed(element: MarkupElement): number {
+  const { parent } = element
+  if (parent === undefined) return 0
+  let places = placesOf.get(parent)
+  if (places === undefined) {
+    const counts = new Map<string, number>()
+    places = new Map(
+      elementsOf(parent).map((child) => {
+        const place = counts.get(child.name) ?? 0
+        counts.set(child.name, place + 1)
+        return [child, place]
+      }),
+    )
+    placesOf.set(parent, places)
+  }
+  return places.get(element) ?? 0
+}
+
 export function childNamed(element: MarkupElement | undefined, ...names: readonly string[]): MarkupElement | undefined {
   return element === undefined ? undefined : elementsOf(element).find(({ name }) => names.includes(name))
 }

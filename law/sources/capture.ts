@@ -27,6 +27,9 @@ export function snapshotId(knowledgeBaseId: string, sourceName: string, sha256He
   return derivedUuid('snapshot', knowledgeBaseId, sourceName, sha256Hex)
 }
 
+/** Nobody but the account of the service, and its group, reads what was captured. */
+const SNAPSHOT_MODE = 0o640
+
 export interface CaptureOptions {
   readonly signal?: AbortSignal
   /** Called with the number of bytes of each block that was read. */
@@ -100,7 +103,7 @@ async function keepSmall(store: ArtifactStore, read: Read, options: CaptureOptio
     return Promise.resolve()
   })
   const target = store.snapshotFile(kept.sha256Hex)
-  if (!(await holds(target, kept, options))) await writeDurably(target, Buffer.concat(blocks))
+  if (!(await holds(target, kept, options))) await writeDurably(target, Buffer.concat(blocks), SNAPSHOT_MODE)
   return kept
 }
 
@@ -129,7 +132,7 @@ export async function keepBlocks(
 }
 
 async function copied(path: string, read: Read): Promise<Kept> {
-  const copy = await open(path, 'wx')
+  const copy = await open(path, 'wx', SNAPSHOT_MODE)
   try {
     const kept = await read((block) => copy.writeFile(block))
     await copy.sync()

@@ -36,9 +36,9 @@ export const commands: Commands = [
         return [job, fields(job)]
       },
     }),
-    change('retry <queue> <job>', 'run a failed job of the ledger or of maintenance again', {
+    change('retry <queue> <job>', 'run a failed job of the ledger again', {
       notes: 'A failed build is run again by "build retry"; an activation is asked for again by "activate".',
-      examples: ['jobs retry maintenance 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
+      examples: ['jobs retry ledger 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
       input: { queue: queueName, job: text },
       variables: { REDIS_URL },
       async run(input, { operator, config }) {
@@ -87,7 +87,7 @@ const RETRIED_OTHERWISE: Readonly<Partial<Record<string, string>>> = {
   activate: 'An activation is tried again by itself; ask anew with "operator activate" or "operator rollback".',
 }
 
-/** Retries a failed job of the ledger or of maintenance. */
+/** Retries a failed job of the ledger. */
 async function retryJob(
   operator: Operator,
   queue: JobQueue,

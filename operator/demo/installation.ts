@@ -5,6 +5,7 @@ import { startCluster } from '#operator/demo/local/opensearch/start.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'
 import { startGateway, startJobs, startSearchNode, startTrace, storeUrl } from '#operator/demo/local/stack.ts'
+import type { LocalService } from '#operator/demo/local/processes.ts'
 import type { LocalGateway, LocalTrace, StackSettings } from '#operator/demo/local/stack.ts'
 import type { DemoCorpus } from './corpus.ts'
 import type { DemoFlags } from './flags.ts'
@@ -75,8 +76,10 @@ export async function startInstallation(
   }
   writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
-  steps.watch(searchNode)
-  steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
+  const port = Number(searchNode.address.split(':').at(-1))
+  steps.watch(searchNode, () => startSearchNode(settings, 'search-node', port))
+  const jobs = (): Promise<LocalService> => startJobs(settings, [searchNode.address])
+  steps.watch(await steps.run('job worker', jobs), jobs)
   const gateway = await steps.run('gateway', () => startGateway(settings, [searchNode.address], 'gateway', flags.port))
   steps.watch(gateway)
   const trace = await steps.run('trace', () => startTrace(settings))

@@ -7,8 +7,11 @@ export interface Steps {
   note(line: string): void
   print(text: string): void
   onStop(undo: () => Promise<unknown>): void
-  /** Watches a service. If it ends by itself, everything stops and its last log lines are printed. */
-  watch(service: LocalService): void
+  /**
+   * Watches a service. If it ends by itself, its last log lines are printed, and it is started again where that is
+   * given and it did not end soon after its start. Otherwise everything stops.
+   */
+  watch(service: LocalService, again?: () => Promise<LocalService>): void
   /**
    * Stops on SIGINT, SIGTERM and SIGHUP, and when the parent has ended (its IPC channel closes).
    * @param exitCode called when the signal arrives; 0 unless given.
@@ -17,6 +20,9 @@ export interface Steps {
   isStopping(): boolean
   stop(exitCode: number): Promise<never>
 }
+
+/** A service that ends sooner would end again. */
+const RUN_MIN_MS = 2_000
 
 export function createSteps(output: { write(text: string): unknown }): Steps {
   const undos: (() => Promise<unknown>)[] = []
@@ -41,13 +47,23 @@ export function createSteps(output: { write(text: string): unknown }): Steps {
     note: (line) => void output.write(`  ${line.replaceAll('\n', '\n  ')}\n`),
     print: (text) => void output.write(`\n${text}\n`),
     onStop: (undo) => void undos.push(undo),
-    watch: (service) => {
+    watch: (first, again) => {
+      let service = first
       undos.push(() => service.stop())
-      service.ended.catch((error: unknown) => {
+      async function follow(startedMs: number): Promise<void> {
+        const reason: unknown = await service.ended.catch((error: unknown) => error)
         if (stopping !== undefined) return
-        output.write(`\n${error instanceof Error ? error.message : service.name}\n`)
-        void steps.stop(1)
-      })
+        output.write(`\n${reason instanceof Error ? reason.message : service.name}\n`)
+        const next =
+          again === undefined || performance.now() - startedMs < RUN_MIN_MS
+            ? undefined
+            : await again().catch(() => undefined)
+        if (next === undefined) return void steps.stop(1)
+        service = next
+        output.write(`${service.name} runs again.\n`)
+        await follow(performance.now())
+      }
+      void follow(performance.now())
     },
     isStopping: () => stopping !== undefined,
     stopOnSignals: (exitCode = () => 0) => {

@@ -9,7 +9,7 @@ export interface VerifyTask {
 }
 
 /** An error loses its class between threads, so a fault is returned as a value. */
-export type Verified = { readonly manifest: Manifest } | { readonly fault: string }
+export type Verified = { readonly manifest: Manifest } | { readonly fault: string; readonly absent: boolean }
 
 /**
  * Verifies an artifact. Hashing a large one takes seconds, so it runs on a thread apart from the event loop and
@@ -19,7 +19,7 @@ export async function verify({ folder, publicKeysDer, digest }: VerifyTask): Pro
   try {
     return { manifest: await verifyArtifact(folder, publicKeysDer, digest) }
   } catch (error) {
-    if (error instanceof ArtifactError) return { fault: error.message }
+    if (error instanceof ArtifactError) return { fault: error.message, absent: error.absent }
     throw error
   }
 }

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { startGateway, type LocalGateway } from '#operator/demo/local/stack.ts'
 import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 import { startLoad } from '#test/support/load.ts'
 import { until } from '#test/support/until.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
@@ -187,7 +188,8 @@ test(
     'and nothing stays open',
   async () => {
     const { caller, send } = await createCaller()
-    await service.owner.query(
+    await withoutGuards(
+      service.owner,
       "update plans set limits = jsonb_set(limits, '{requests_per_day}', '100000') where name = $1",
       [caller.client],
     )

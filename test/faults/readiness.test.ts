@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
@@ -6,7 +8,8 @@ import { startGateway, type LocalGateway } from '#operator/demo/local/stack.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/proxy.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { startTestService, type TestService } from '#test/support/service.ts'
-import { expectEventually } from '#test/support/until.ts'
+import { loadedOn, withSearchNode } from '#test/support/search-node.ts'
+import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 
 const dependencySchema = z.strictObject({ state: z.enum(['up', 'down']), reason: z.string().optional() })
@@ -95,6 +98,20 @@ test.each(FAULTS)(
     await Promise.all(gateways.map((gateway) => expectReadyUntil(gateway, dependency, 'up')))
   },
 )
+
+test('a gateway is first ready when each active version can be searched, and stays ready where none can', async () => {
+  const [node] = service.searchNodes
+  if (node === undefined) throw new Error('no node')
+  service.jobs.signal('SIGSTOP')
+  await withSearchNode(node.address, (client) => client.releaseVersion(service.versionId, CALL_TIMEOUT_MS))
+  const starting = startGateway(service.settings, [node.address], 'gateway-cold').then(service.add)
+  const log = join(service.settings.folder, 'logs', 'gateway-cold.log')
+  await expectEventually(() => readFileSync(log, 'utf8').includes('an active version is on no search node yet'), true)
+  for (const gateway of gateways) expect((await readinessOf(gateway)).code).toBe(200)
+  service.jobs.signal('SIGCONT')
+  expect((await readinessOf(await starting)).code).toBe(200)
+  expect(await loadedOn(node.address)).toContain(service.versionId)
+})
 
 test('a schema that does not fit any more makes every gateway not ready until it fits again', async () => {
   const schemaFits = async (fits: boolean): Promise<void> => {

@@ -4,6 +4,7 @@ import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { startSearchNode, type LocalSearchNode } from '#operator/demo/local/stack.ts'
 import { remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { loadedOn, withSearchNode } from '#test/support/search-node.ts'
+import { runScript } from '#test/support/processes.ts'
 import { until } from '#test/support/until.ts'
 import { startTestService, type TestService } from '#test/support/service.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
@@ -73,6 +74,42 @@ test('a search node that lacks the version is passed over, and gets it again by 
   expect(await loadedOn(nodes[0].address)).toEqual([])
   service.jobs.signal('SIGCONT')
   await until('the node has its version again', async () => (await loadedOn(nodes[0].address)).includes(versionId))
+})
+
+/** The health of the node is all that whoever restarts it looks at. */
+async function restart(index: 0 | 1): Promise<void> {
+  const { address } = nodes[index]
+  await nodes[index].stop()
+  const port = Number(address.split(':').at(-1))
+  nodes[index] = service.add(await startSearchNode(service.settings, `search-node-${index}`, port))
+  await until('it is serving', async () => (await runScript(['core/rpc/probe.ts', address])).code === 0)
+}
+
+test('a rolling restart of all search nodes by their health alone fails no request, also without a job worker', async () => {
+  const caller = await service.createCaller()
+  service.jobs.signal('SIGSTOP')
+  const enough = new AbortController()
+  const statuses: number[] = []
+  const askOn = async (): Promise<void> => {
+    while (!enough.signal.aborted) statuses.push((await caller.ask()).status)
+  }
+  const asked = [askOn(), askOn()]
+  await restart(0)
+  await restart(1)
+  const since = statuses.length
+  await until('both have answered', () => statuses.length > since + 10)
+  enough.abort()
+  await Promise.all(asked)
+  expect(statuses.filter((status) => status !== 200)).toEqual([])
+})
+
+test('a node that hangs while it loads keeps no other waiting', async () => {
+  const [hung, other] = [nodes[0].address, nodes[1].address]
+  nodes[0].signal('SIGSTOP')
+  await withSearchNode(other, (client) => client.releaseVersion(service.versionId, JOB_BOUNDS.statusTimeoutMs))
+  await until('the other has its version again', async () => (await loadedOn(other)).includes(service.versionId))
+  nodes[0].signal('SIGCONT')
+  await until('the hung one has it too', async () => (await loadedOn(hung)).includes(service.versionId))
 })
 
 test('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends', async () => {

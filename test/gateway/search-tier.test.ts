@@ -5,6 +5,8 @@ import { createLog } from '#core/platform/log.ts'
 import type { SearchQuery } from '#core/domain/search.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { openSearchTier, type SearchTier } from '#gateway/search-tier.ts'
+import { startFaultProxy } from '#test/support/proxy.ts'
+import { expectEventually } from '#test/support/until.ts'
 import { PLAINTEXT, startFakeNode, type FakeNode } from '#test/support/search-node.ts'
 
 const values = { languages: [], jurisdictions: [], subjects: [], anySubject: true, verificationStatuses: [] }
@@ -56,6 +58,7 @@ beforeEach(async () => {
           arrived.resolve()
           answers[index]?.(reply)
         },
+        index === 1 ? [query.versionId] : [],
       ),
     ),
   )
@@ -128,6 +131,26 @@ describe('a node is asked last', () => {
     expect(asked.length).toBe(1)
     expect(await nextAsked()).toEqual([0, 1])
   })
+})
+
+test('a node that lacks the version by its own word is asked last, and still where no other is left', async () => {
+  expect(await nextAsked()).toEqual([0, 1])
+  await tier.isReachable(GATEWAY_BOUNDS.dependencyCheckTimeoutMs)
+  await expectEventually(nextAsked, [1, 1])
+  answers = [found, refuses(status.UNAVAILABLE)]
+  expect(await search()).toMatchObject(EMPTY)
+})
+
+test('a connection that the network forgot costs one late call: the next has another one', async () => {
+  const proxy = await startFaultProxy(`grpc://${nodes[0]?.address}`)
+  const one = openSearchTier([new URL(proxy.url).host], PLAINTEXT, createLog('test', 'silent'))
+  const ask = (): Promise<unknown> => one.search(query, PLATFORM_BOUNDS.searchTimeoutMs, new AbortController().signal)
+  expect(await ask()).toMatchObject(EMPTY)
+  proxy.forget()
+  await expect(ask()).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED })
+  expect(await ask()).toMatchObject(EMPTY)
+  one.close()
+  await proxy.stop()
 })
 
 test('a search whose caller has already hung up asks no node', async () => {

@@ -143,7 +143,7 @@ test('a package that carries too old a Node, or none, is refused in one sentence
   installPackages(join(checkout, 'tools/old-node'))
   expect(bootstrap('script.mjs')).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/^The package "node" carries v24\.18\.9, but 24\.19 is needed: .*\.\n$/) as unknown,
+    stderr: expect.stringMatching(/^The package "node" carries v24\.18\.9, but 24\.21 is needed: .*\.\n$/) as unknown,
   })
   rmSync(join(checkout, 'node_modules/.bin/node'))
   expect(bootstrap('script.mjs')).toMatchObject({

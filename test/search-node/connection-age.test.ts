@@ -30,6 +30,7 @@ const versions = new Versions({
   },
   openEverywhere: () => Promise.resolve(),
   closeEverywhere: () => Promise.resolve(),
+  onState: () => undefined,
   onDamaged: () => undefined,
 })
 const { createServer } = (await import(SERVER)) as typeof serverModule

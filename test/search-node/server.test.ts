@@ -31,6 +31,7 @@ beforeEach(async () => {
     },
     openEverywhere: async () => undefined,
     closeEverywhere: async () => undefined,
+    onState: () => undefined,
     onDamaged: () => undefined,
   })
   server = createServer({

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { credentials, status } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
-import { makeCertificates, signingKeys } from '#test/support/secrets.ts'
+import { makeCertificates, signingKeys, type Certificates } from '#test/support/secrets.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { PLAINTEXT, nodeEnvironment, spawnNode, startNode, type NodeProcess } from '#test/support/search-node.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const { publicKeyDer } = signingKeys()
@@ -104,3 +107,27 @@ test(
     expect(await node.stop()).toBe(0)
   },
 )
+
+test('a node and its client take new certificates without a restart, and keep theirs while the files do not fit', async () => {
+  const [first, second] = [makeCertificates(folder, 'first'), makeCertificates(folder, 'second')]
+  const used = { ca: join(folder, 'used-ca.pem'), cert: join(folder, 'used.pem'), key: join(folder, 'used.key') }
+  const take = ({ ca, cert, key }: Certificates): void => {
+    copyFileSync(ca, used.ca)
+    copyFileSync(cert, used.cert)
+    copyFileSync(key, used.key)
+  }
+  take(first)
+  const node = await startNode(nodeEnvironment(folder, publicKeyDer, tls(used)))
+  const channel = clientCredentials(node.address, { ...PLAINTEXT, ...tls(used) })
+  expect(await threadsOf(node, channel)).toBe(1)
+  copyFileSync(second.key, used.key)
+  const as = (of: Certificates) => () =>
+    threadsOf(node, clientCredentials(node.address, { ...PLAINTEXT, ...tls(of) })).catch(() => 'refused')
+  await sleep(2 * RPC_BOUNDS.certificateReadEveryMs)
+  expect(await as(first)()).toBe(1)
+  take(second)
+  await expectEventually(as(second), 1)
+  expect(await as(first)()).toBe('refused')
+  await expectEventually(() => threadsOf(node, channel), 1)
+  expect(await node.stop()).toBe(0)
+})

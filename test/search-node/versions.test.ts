@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { Versions } from '#search-node/versions.ts'
 import { testManifest } from '#test/support/artifact.ts'
@@ -33,6 +33,7 @@ function node(says: (versionId: string) => Manifest = testManifest): Node {
     async closeEverywhere() {
       events.push('close')
     },
+    onState: () => undefined,
     onDamaged: (_, reason) => events.push(reason),
   })
   return {
@@ -200,7 +201,7 @@ test('a loaded version is verified again where the caller asks for it, and unloa
 
 test('a node holds a bounded number of versions', async () => {
   const { versions } = node()
-  for (let n = 0; n < SEARCH_NODE_BOUNDS.versionsPerNodeMax; n++)
+  for (let n = 0; n < SEARCH_BOUNDS.versionsPerNodeMax; n++)
     versions.prepare(`version ${n}`, DIGEST).catch(() => undefined)
   await expect(versions.prepare('one more', DIGEST)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
 })

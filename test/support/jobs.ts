@@ -201,6 +201,8 @@ export async function openWorkerHarness() {
         rewriting: { REWRITER_BASE_URL: undefined, REWRITER_API_KEY: undefined },
         drifts: new Map(),
         vectorCacheBytesMax: 0,
+        held: () => undefined,
+        onTaskDone: () => undefined,
         log: silent,
         environment: harness.environment,
         ...change,

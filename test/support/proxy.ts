@@ -95,6 +95,10 @@ export async function startFaultProxy(url: string) {
     /** The URL with the proxy's host and port. */
     url: through.href,
     set,
+    /** Stalls the connections that are open, as a network does that has forgotten them; new ones pass. */
+    forget: () => {
+      for (const { client, server } of pairs) for (const socket of [client, server]) socket.pause()
+    },
     /**
      * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`. With `after:
      * 'delivery'` it still reaches the server, and only the answer is lost. With `withheld` it reaches the server when

@@ -127,13 +127,17 @@ export type FakeNode = Awaited<ReturnType<typeof startFakeNode>>
 type Reply = (reply: sendUnaryData<object>) => void
 const unasked: Reply = (reply) => reply({ code: status.UNIMPLEMENTED })
 
-/** A search node whose status always answers and which does with a call to prepare or search what the test says. */
-export async function startFakeNode(prepare: Reply, search: Reply = unasked) {
+/**
+ * A search node whose status always answers and which does with a call to prepare or search what the test says.
+ * @param held versions that its status names.
+ */
+export async function startFakeNode(prepare: Reply, search: Reply = unasked, held: readonly string[] = []) {
   const server = new Server()
   server.addService(searchNodeService, {
     Search: (_call: unknown, reply: sendUnaryData<object>) => search(reply),
     ReleaseVersion: (_call: unknown, reply: sendUnaryData<object>) => unasked(reply),
-    GetStatus: (_call: unknown, reply: sendUnaryData<object>) => reply(null, { loaded: [] }),
+    GetStatus: (_call: unknown, reply: sendUnaryData<object>) =>
+      reply(null, { loaded: held.map((versionId) => ({ versionId, state: 'loaded' })) }),
     PrepareVersion: (_call: unknown, reply: sendUnaryData<object>) => prepare(reply),
   })
   const port = await new Promise<number>((resolve, reject) =>

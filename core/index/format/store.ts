@@ -3,12 +3,14 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The artifact store as a directory: `artifacts/<version id>/`, `snapshots/<sha256>`, `snapshots/incoming/`,
- * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, `trace/`, and a cache,
- * `vectors/cache.sqlite`. An operator writes to `snapshots` alone. Nothing but the cache is ever overwritten in place:
+ * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, `trace/`, `serving.json`,
+ * and a cache, `vectors/cache.sqlite`. An operator writes to `snapshots` alone. Nothing but the cache is ever overwritten in place:
  * files, and the folder that a capture sorts for a build, are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
   artifactFolder(versionId: string): string
+  /** Signed entries of the versions to serve; search nodes load them by themselves. */
+  readonly servingFile: string
   snapshotFile(sha256Hex: string): string
   /** File of an import that is not complete: a copy of a source, or its staging. */
   incomingFile(name: string): string
@@ -43,6 +45,7 @@ export function createArtifactStore(url: string): ArtifactStore {
   const root = fileURLToPath(url)
   return {
     artifactFolder: (versionId) => join(root, 'artifacts', versionId),
+    servingFile: join(root, 'serving.json'),
     snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
     incomingFile: (name) => join(root, 'snapshots', 'incoming', name),
     workFolder: (buildId) => join(root, 'work', buildId),

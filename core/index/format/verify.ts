@@ -119,6 +119,7 @@ async function readSmall(folder: string, name: string): Promise<Buffer> {
     if (error instanceof ArtifactError) throw error
     throw new ArtifactError(`The artifact has no readable ${name}; copy it to the artifact store or build it again.`, {
       cause: error,
+      absent: true,
     })
   }
 }
@@ -136,7 +137,8 @@ async function verifyNames(folder: string, manifest: Manifest): Promise<void> {
 
 async function verifySize(folder: string, { name, bytes }: NamedFile): Promise<void> {
   const found = await lstat(join(folder, name)).catch(() => undefined)
-  if (found === undefined || !found.isFile()) throw new ArtifactError(`The artifact lacks its file ${name}.`)
+  if (found === undefined || !found.isFile())
+    throw new ArtifactError(`The artifact lacks its file ${name}.`, { absent: found === undefined })
   if (found.size !== bytes) throw new ArtifactError(`${name} has ${found.size} bytes instead of ${bytes}.`)
 }
 

@@ -3,36 +3,38 @@ import { tryLockReleases, finishActivation, queuedActivations } from '#core/db/a
 import { recentBuilds, unfinishedBuilds } from '#core/db/builds.ts'
 import { inTransaction, type Database, type Queryable } from '#core/db/pool.ts'
 import { versionsMaybePinned, versionsToServe } from '#core/db/versions.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import type { ServingList } from '#core/domain/version-chain.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { prepareOn, reasonOf, statusOf, type PreparedVersion } from '#jobs/platform/search-nodes.ts'
-import { listTraced } from '#core/db/version-chain.ts'
+import { listTraced, newestLinks } from '#core/db/version-chain.ts'
 import { enqueueActivation, enqueueBuild, enqueueTrace, type JobQueue } from '#jobs/platform/queues.ts'
 import { TRACE_BOUNDS } from '#jobs/trace/bounds.ts'
-import { writtenSequence } from '#jobs/trace/files.ts'
+import { writeChanged, writtenSequence } from '#jobs/trace/files.ts'
 
 interface ReconcileDeps {
   readonly database: Database
-  readonly nodes: readonly SearchNodeClient[]
+  readonly node: SearchNodeClient
   readonly log: Log
 }
 
 /**
- * Loads and releases versions so that every live search node holds what Postgres says. An unreachable node is tried
- * again at the next run.
+ * Loads and releases versions so that a search node holds what Postgres says. Each node has runs of its own, so one that
+ * hangs keeps no other waiting. @returns whether it holds all; false where it does not answer.
  */
-export async function reconcile(deps: ReconcileDeps): Promise<void> {
+export async function reconcile(deps: ReconcileDeps, signal?: AbortSignal): Promise<boolean> {
   const wanted = await versionsToServe(deps.database)
-  const held = await Promise.all(deps.nodes.map(async (node): Promise<HeldBy> => ({ node, held: await heldBy(node) })))
+  const held = await heldBy(deps.node)
+  if (held === undefined) return false
   await releaseUnwanted(deps, held)
-  await Promise.all(held.map((each) => loadMissing(each, wanted, deps.log)))
-}
-
-interface HeldBy {
-  readonly node: SearchNodeClient
-  /** Undefined when the node does not answer. */
-  readonly held: ReadonlySet<string> | undefined
+  return loadMissing(
+    deps,
+    wanted.filter(({ versionId }) => !held.has(versionId)),
+    signal,
+  )
 }
 
 async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | undefined> {
@@ -43,33 +45,35 @@ async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | und
   )
 }
 
-async function loadMissing({ node, held }: HeldBy, wanted: readonly PreparedVersion[], log: Log): Promise<void> {
-  if (held === undefined) return
-  for (const version of wanted.filter(({ versionId }) => !held.has(versionId))) {
-    await prepareOn(node, version).then(
-      () => log.info('version loaded', { node: node.address, version_id: version.versionId }),
-      (error: unknown) =>
-        log.warn('version could not be loaded', {
-          node: node.address,
-          version_id: version.versionId,
-          reason: reasonOf(error),
-        }),
-    )
+async function loadMissing(
+  { node, log }: ReconcileDeps,
+  missing: readonly PreparedVersion[],
+  signal?: AbortSignal,
+): Promise<boolean> {
+  let loadedAll = true
+  for (const version of missing) {
+    const about = { node: node.address, version_id: version.versionId }
+    try {
+      await prepareOn(node, version, signal)
+      log.info('version loaded', about)
+    } catch (error) {
+      loadedAll = false
+      if (signal?.aborted === true) break
+      log.warn('version could not be loaded', { ...about, reason: reasonOf(error) })
+    }
   }
+  return loadedAll
 }
 
 /**
  * Reads and releases unwanted versions while no activation is in progress. A version that is about to become active
  * is therefore never released.
  */
-async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly HeldBy[]): Promise<void> {
+async function releaseUnwanted({ database, node, log }: ReconcileDeps, held: ReadonlySet<string>): Promise<void> {
   await inTransaction(database, async (client) => {
     if (!(await tryLockReleases(client))) return
     const kept = await keptVersions(client)
-    const releases = nodes.flatMap(({ node, held }) =>
-      [...(held ?? [])].filter((id) => !kept.has(id)).map((id) => release(node, id, log)),
-    )
-    await Promise.all(releases)
+    await Promise.all([...held].filter((id) => !kept.has(id)).map((id) => release(node, id, log)))
   })
 }
 
@@ -94,6 +98,20 @@ async function release(node: SearchNodeClient, versionId: string, log: Log): Pro
         reason: reasonOf(error),
       }),
   )
+}
+
+/** Writes beside the artifacts what search nodes are to hold, so that a node which starts loads it by itself. */
+export async function keepServingList({
+  database,
+  store,
+}: {
+  readonly database: Database
+  readonly store: ArtifactStore
+}): Promise<void> {
+  const wanted = (await versionsToServe(database)).map(({ versionId }) => versionId)
+  const links = await newestLinks(database, wanted.slice(0, SEARCH_BOUNDS.versionsPerNodeMax))
+  const list: ServingList = links.map(({ entry, signature }) => ({ entry, signature: signature.toString('base64') }))
+  await writeChanged(store.servingFile, `${JSON.stringify(list)}\n`)
 }
 
 interface RequeueDeps {

@@ -1,7 +1,8 @@
 import { afterAll, expect, test } from 'vitest'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { blockReleases } from '#core/db/activations.ts'
-import { inTransaction, openDatabase, type Queryable } from '#core/db/pool.ts'
+import { inTransaction, openDatabase, type Database, type Queryable } from '#core/db/pool.ts'
+import { assertUsable } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/postgres.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
@@ -49,4 +50,17 @@ test('a transaction that the database ended fails in one piece, and the next get
   await inTransaction(database, async (client) =>
     expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]),
   )
+})
+
+/** Every client shares the sessions of one, as transactions do behind PgBouncer in transaction mode. */
+test('a pooler in transaction mode is found at start and refused with what is needed; sessions of Postgres are not', async () => {
+  await assertUsable(database)
+  const session = await database.connect()
+  const query = (text: string, values?: unknown[]): unknown => session.query(text, values)
+  const client = { query, release: () => undefined, on: () => client, off: () => client }
+  const pooled = { ...client, connect: async () => client }
+  await expect(assertUsable(pooled as unknown as Database)).rejects.toThrow(/pooler in transaction mode.*session mode/)
+  const refusing = { connect: () => Promise.reject(new Error('unsupported startup parameter: statement_timeout')) }
+  await expect(assertUsable(refusing as unknown as Database)).rejects.toThrow(/pooler in transaction mode/)
+  session.release()
 })

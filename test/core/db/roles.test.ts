@@ -106,7 +106,7 @@ describe.each(['gateway', 'jobs', 'operator'] as const)('the role of the %s', (r
 })
 
 test('the role that migrates owns the schema, is no superuser, and cannot become one', async () => {
-  await clients.migration.query('begin; delete from ledger; rollback')
+  await clients.migration.query('begin; delete from ledger_outbox; rollback')
   await clients.migration.query('begin; alter table audit add column note text; rollback')
   await expect(clients.migration.query('create role other superuser')).rejects.toThrow(/^permission denied/)
   await expect(clients.migration.query('alter role evidence_migration_login superuser')).rejects.toThrow(

@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import { movedFaults, readConfig } from '#core/platform/config.ts'
 import { READING_SETTINGS } from '#core/reading/settings.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 
 const SETTINGS = { ...EMBEDDING_SETTINGS, ...READING_SETTINGS }
 
@@ -29,4 +32,15 @@ test('a variable of an earlier release that is set is refused with what has its 
   const moved = { OLD_NAME: 'NEW_NAME', UNSET_NAME: 'ANOTHER' }
   const sentence = 'OLD_NAME is read no more: unset it, and use NEW_NAME'
   expect(movedFaults({ OLD_NAME: 'secret', UNSET_NAME: '' }, moved)).toEqual([sentence])
+})
+
+test('a secret stands in a variable or in the file that NAME_FILE names, never in both; other variables have no file', () => {
+  const file = join(folderOfFile(), 'key')
+  writeFileSync(file, 'sk-one\n')
+  const read = { OPENAI_API_KEY: SETTINGS.OPENAI_API_KEY, OPENAI_BASE_URL: SETTINGS.OPENAI_BASE_URL }
+  const of = (environment: NodeJS.ProcessEnv): unknown => readConfig(read, environment)
+  expect(of({ OPENAI_API_KEY_FILE: file })).toEqual({ OPENAI_API_KEY: 'sk-one' })
+  expect(() => of({ OPENAI_API_KEY_FILE: file, OPENAI_API_KEY: 'sk-two' })).toThrow('are both set: unset one of them')
+  expect(() => of({ OPENAI_API_KEY_FILE: `${file}.gone` })).toThrow('names no file that can be read')
+  expect(of({ OPENAI_BASE_URL_FILE: file })).toEqual({})
 })

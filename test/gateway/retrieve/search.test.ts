@@ -21,6 +21,7 @@ function tierSaying(answer: () => SearchResult): { readonly deps: SearchDeps; re
       return await Promise.resolve().then(() => ({ ...answer(), node: 'node:7070' }))
     },
     isReachable: () => Promise.resolve(true),
+    holds: () => true,
     close: () => undefined,
   }
   return { deps: { searchTier }, asked }

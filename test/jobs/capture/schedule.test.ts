@@ -10,6 +10,7 @@ import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#operator/actions/sources.ts'
 import { createMetricsApp } from '#jobs/worker/metrics.ts'
+import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
 import { silent } from '#test/support/jobs.ts'
 import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
@@ -67,6 +68,13 @@ test('a source is captured on its schedule in a bounded process, the webhook is 
   const source = await sourceNamed(pool, 'bees', null)
   expect(await schedules()).toEqual([[source.id, 3_600_000]])
   expect(await schedules()).toEqual([[source.id, 3_600_000]])
+  // A worker under a wrong clock put it off until the day after tomorrow.
+  await queues.capture.removeJobScheduler(source.id)
+  const startDate = Date.now() + 2 * 86_400_000
+  await queues.capture.upsertJobScheduler(source.id, { every: 3_600_000, startDate }, { name: 'capture' })
+  expect(await schedules()).toEqual([[source.id, 3_600_000]])
+  const [{ next = 0 } = {}] = await queues.capture.getJobSchedulers()
+  expect(next).toBeLessThan(startDate - 86_400_000)
   const { MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
   const environment = {
     PATH: process.env['PATH'],
@@ -152,8 +160,16 @@ test('the candidate of a scheduled capture is told of, and so is its failed buil
 test('the metrics of a worker count candidates that wait for a review, and sources by their last capture', async () => {
   const from = `${server.baseUrl}/wasps.html`
   await addSource(operator, { name: 'wasps', knowledgeBase: 'bees', from, allowPrivate: true })
+  const agesMs: number[] = []
   const wasps = await sourceNamed(pool, 'wasps', null)
-  const app = createMetricsApp(jobs, new Map())
+  const clock = { fault: () => undefined, register: () => undefined }
+  const app = createMetricsApp({
+    database: jobs,
+    clock,
+    certificate: undefined,
+    drifts: new Map(),
+    tasks: () => ({ sweep: agesMs.shift() ?? 0 }),
+  })
   const counted = async (): Promise<readonly string[]> =>
     (await app.inject('/metrics')).body
       .split('\n')
@@ -168,5 +184,8 @@ test('the metrics of a worker count candidates that wait for a review, and sourc
   ])
   await base.review(version, 'approved')
   expect(await counted()).toHaveLength(1)
+  agesMs.push(JOB_BOUNDS.sweepAgeMaxMs, JOB_BOUNDS.sweepEveryMs)
+  expect((await app.inject('/readyz')).json()).toMatchObject({ faults: ['sweep: no success lately'] })
+  expect((await app.inject('/readyz')).statusCode).toBe(200)
   await app.close()
 })

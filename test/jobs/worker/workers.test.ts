@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { lastCaptures } from '#core/db/sources.ts'
+import type { Log } from '#core/platform/log.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { addSource } from '#operator/actions/sources.ts'
-import { enqueueBuild, openQueue } from '#jobs/platform/queues.ts'
+import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
+import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import type { Jobs } from '#jobs/worker/workers.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
@@ -13,6 +15,7 @@ import { PLAINTEXT, startFakeNode } from '#test/support/search-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/limits.ts'
 import { openWorkerHarness, silent } from '#test/support/jobs.ts'
 import { approve } from '#test/support/reviews.ts'
+import { startOwnRedis } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
 
 const { harness, redis, queueRedis, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
@@ -121,6 +124,33 @@ describe('the job worker', () => {
     await start()
     await expectState(buildId, 'failed')
     expect((await readBuild(harness.owner, buildId))?.error).toContain('build with --questions')
+  })
+
+  test('whose Redis answers with errors pauses longer each time, and goes on by itself once it can', async () => {
+    const own = await startOwnRedis()
+    const connection = openQueueRedis(own.url, silent)
+    await connection.usable()
+    const failures: number[] = []
+    const on = (event: string, cause?: unknown): void => {
+      if (event === 'worker' && String(cause).includes('OOM')) failures.push(performance.now())
+    }
+    const log: Log = { ...silent, warn: (event, { queue } = {}, cause) => queue === 'build' && on(event, cause) }
+    const jobs = await startWorker({ redis: connection.redis, log })
+    const queue = openQueue('build', connection.redis, silent)
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
+    await enqueueBuild(queue, buildId)
+    await expectState(buildId, 'succeeded')
+    await connection.redis.config('SET', 'maxmemory', '1')
+    await until('it failed five times', () => failures.length >= 5)
+    const [first = 0, , , , fifth = 0] = failures
+    expect(fifth - first).toBeGreaterThan(15 * JOB_BOUNDS.failurePauseFirstMs)
+    await connection.redis.config('SET', 'maxmemory', '0')
+    const next = await harness.requestBuild(knowledgeBaseId, importId)
+    await expectState(next, 'succeeded')
+    await jobs.close()
+    await queue.close()
+    connection.close()
+    await own.stop()
   })
 
   test('appends an entry for every reservation that a gateway says is settled', async () => {

@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { createPlaces } from '#law/readers/places.ts'
@@ -145,6 +146,12 @@ test.each([
       `${MANY.map((at) => `<Footnote ID="F${at}">All.</Footnote>`).join('')}</Footnotes></text></textdaten></norm></dokumente>`,
     1,
   ],
+  [
+    'items of a numbered list',
+    `<!doctype html><html lang="en"><title>Bees</title><body><h1>Bees</h1><h2>§ 1</h2><ol>` +
+      `${'<li>Keep bees.</li>'.repeat(3 * MANY.length)}</ol><h2>§ 2</h2><p>All.</p>`,
+    2,
+  ],
 ])('many %s are read in linear time', async (_name, file, provisions) => {
   const began = process.cpuUsage()
   const read = await readDocument('file', Buffer.from(file))
@@ -160,4 +167,34 @@ test('a byte order mark, UTF-16 and line ends of Windows change nothing', async 
     expect(provisions.map((each) => each.text)).toContain('Samples.')
     expect(coverage.uncovered).toBe(0)
   }
+})
+
+/** A PDF of one page with these contents, packed. */
+function packedPdf(contents: string): Buffer {
+  const packed = deflateSync(contents)
+  const parts = [
+    '%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n' +
+      '3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>\nendobj\n' +
+      '5 0 obj\n<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>\nendobj\n' +
+      `4 0 obj\n<< /Length ${packed.length} /Filter /FlateDecode >>\nstream\n`,
+    packed,
+    '\nendstream\nendobj\ntrailer\n<< /Size 6 /Root 1 0 R >>\n%%EOF\n',
+  ]
+  return Buffer.concat(parts.map((part) => Buffer.from(part)))
+}
+
+test('a PDF that unpacks to too much, or takes too long, ends in a sentence; one that is packed alike is read', async () => {
+  const text = 'BT /F1 11 Tf 1 0 0 1 72 700 Tm (Keep bees.) Tj ET\n'
+  const faultIn = async (contents: string): Promise<unknown> =>
+    readDocument('a.pdf', packedPdf(contents)).catch((error: unknown) => error)
+  const { provisions } = await readDocument('a.pdf', packedPdf(text))
+  expect(provisions.map((each) => each.text).join('')).toContain('Keep bees.')
+  const began = process.cpuUsage()
+  expect(await faultIn(text + ' '.repeat(READER_BOUNDS.unpackedBytesMax))).toMatchObject({
+    message: expect.stringContaining('it unpacks to more than'),
+  })
+  expect(await faultIn(text + 'q\n'.repeat(5_000_000))).toMatchObject({
+    message: expect.stringContaining('it has more than 1000000 operators'),
+  })
+  expect(process.cpuUsage(began).user / 1_000).toBeLessThan(15_000)
 })

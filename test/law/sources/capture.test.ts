@@ -47,6 +47,7 @@ describe('capturing sources', () => {
       { sourceName: 'c.md', mediaType: 'text/markdown', sha256Hex: hex('small'), bytes: 5 },
     ])
     expect(await readFile(store.snapshotFile(hex(content)), 'utf8')).toBe(content)
+    for (const kept of [content, 'small']) expect((await stat(store.snapshotFile(hex(kept)))).mode & 0o777).toBe(0o640)
     const names = await readdir(join(store.snapshotFile('00'), '..', '..'), { recursive: true, withFileTypes: true })
     expect(
       names

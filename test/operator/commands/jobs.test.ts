@@ -14,26 +14,26 @@ afterAll(() => redis.release())
 
 test('a failed job is listed with its reason and runs again when asked', async () => {
   const connection = openQueueRedis(redis.url, quiet)
-  const queue = openQueue('maintenance', connection.redis, quiet)
-  const failing = new Worker('maintenance', () => Promise.reject(new Error('the disk is full')), {
+  const queue = openQueue('ledger', connection.redis, quiet)
+  const failing = new Worker('ledger', () => Promise.reject(new Error('the disk is full')), {
     connection: connection.redis,
     prefix: QUEUE_PREFIX,
   })
   try {
     const failed = new Promise((resolve) => failing.once('failed', resolve))
-    await queue.add('sweep', { id: 'sweep' }, { jobId: 'sweep-1' })
+    await queue.add('append', { id: 'append' }, { jobId: 'append-1', attempts: 1 })
     await failed
     await failing.close()
     expect(await cli.json('jobs list')).toMatchObject({
-      queues: expect.arrayContaining([expect.objectContaining({ queue: 'maintenance', failed: 1 })]),
-      failed: [{ queue: 'maintenance', id: 'sweep-1', attempts: 1, reason: 'the disk is full' }],
+      queues: expect.arrayContaining([expect.objectContaining({ queue: 'ledger', failed: 1 })]),
+      failed: [{ queue: 'ledger', id: 'append-1', attempts: 1, reason: 'the disk is full' }],
     })
-    expect(await cli.json('jobs show maintenance sweep-1')).toMatchObject({ state: 'failed' })
-    expect((await cli.run('jobs retry maintenance sweep-1')).code).toBe(0)
+    expect(await cli.json('jobs show ledger append-1')).toMatchObject({ state: 'failed' })
+    expect((await cli.run('jobs retry ledger append-1')).code).toBe(0)
     const waiting = 'The job is waiting, not failed: there is nothing to retry.\n'
-    expect(await cli.refused('jobs retry maintenance sweep-1')).toBe(waiting)
-    expect(await cli.refused('jobs show maintenance sweep-2')).toMatch(
-      /^The queue maintenance has no job "sweep-2": finished jobs are forgotten/,
+    expect(await cli.refused('jobs retry ledger append-1')).toBe(waiting)
+    expect(await cli.refused('jobs show ledger append-2')).toMatch(
+      /^The queue ledger has no job "append-2": finished jobs are forgotten/,
     )
   } finally {
     await failing.close()

@@ -162,3 +162,29 @@ test('issue, rotation and revocation each leave one audit row with actor and pre
   expect(rows[1]?.detail).toMatchObject({ prefix: rotated.prefix, replaces: { id: issued.id } })
   expect(await listAudit(operator.database, { about: issued.id, limit: 10 })).toHaveLength(3)
 })
+
+test('no statement revives a key or lengthens its life, and one that ends it is in the trail without any command', async () => {
+  const issued = await issue()
+  const change = (what: string): Promise<unknown> =>
+    operator.database.query(`update api_keys set ${what} where id = $1`, [issued.id])
+  await expect(change("expires_at = expires_at + interval '1 second'")).rejects.toThrow('only becomes earlier')
+  await change("expires_at = expires_at - interval '1 day'")
+  await change('revoked_at = now()')
+  for (const revived of ['revoked_at = null', 'revoked_at = now()'])
+    await expect(change(revived)).rejects.toThrow('the revocation of a key is final')
+  const rows = await listAudit(operator.database, { about: issued.id, limit: 10 })
+  expect(rows.map(({ action }) => action)).toEqual(['key.change', 'key.change', 'key.issue'])
+  expect(rows[0]?.detail).toMatchObject({ revoked_at: expect.any(String) })
+})
+
+test('plans and ledger entries are not changed or removed, whoever asks', async () => {
+  for (const table of ['plans', 'ledger'])
+    for (const statement of [
+      `update ${table} set created_at = now()`,
+      `delete from ${table}`,
+      `truncate ${table} cascade`,
+    ])
+      await expect(owner.query(statement.replace('ledger set created_at', 'ledger set appended_at'))).rejects.toThrow(
+        `a row of ${table} is never changed`,
+      )
+})

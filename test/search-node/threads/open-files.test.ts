@@ -34,6 +34,7 @@ function createVersions(): Versions {
     verify: () => Promise.resolve(artifact.manifest),
     openEverywhere: (opened) => pool.openEverywhere(opened),
     closeEverywhere: (closed) => pool.closeEverywhere(closed),
+    onState: () => undefined,
     onDamaged: () => undefined,
   })
 }

@@ -45,6 +45,7 @@ test('a version that is loaded and released 40 times leaves no file, no mapping 
     verify: () => Promise.resolve(artifact.manifest),
     openEverywhere: (ref) => pool.openEverywhere(ref),
     closeEverywhere: (ref) => pool.closeEverywhere(ref),
+    onState: () => undefined,
     onDamaged: () => undefined,
   })
   const { versionId } = artifact

@@ -24,7 +24,9 @@ describe('reconciliation', () => {
     ((await nodes[0]?.status(CALL_TIMEOUT_MS))?.loaded ?? [])
       .filter((version) => version.state === 'loaded')
       .map((version) => version.versionId)
-  const settle = (): Promise<void> => reconcile({ database: harness.service, nodes, log: silent })
+  const settle = async (): Promise<void> => {
+    for (const node of nodes) await reconcile({ database: harness.service, node, log: silent })
+  }
 
   test('keeps what was wanted a moment ago, and lets it go once nothing can be pinned to it', async () => {
     await harness.owner.query('update builds set updated_at = now()')

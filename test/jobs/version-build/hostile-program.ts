@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { setInterval } from 'node:timers'
+
+/** What code that a hostile file took over would try: `hostile-program.ts look|grow|hang <folder>`. */
+const [what = '', folder = ''] = process.argv.slice(2)
+
+function faultOf(work: () => unknown): string {
+  try {
+    work()
+    return 'done'
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  }
+}
+
+process.once('message', () => {
+  if (what === 'grow') {
+    const kept: Buffer[] = []
+    setInterval(() => kept.push(Buffer.alloc(16 * 1_048_576, 1)), 5)
+  }
+  if (what === 'hang') for (;;) continue
+  const own = Object.keys(process.env)
+  const tried = [
+    () => readFileSync('/etc/passwd'),
+    () => readFileSync(`/proc/${process.ppid}/environ`),
+    () => writeFileSync(new URL('./left.txt', import.meta.url), ''),
+    () => spawnSync('true'),
+    () => writeFileSync(`${folder}/kept.txt`, ''),
+  ].map(faultOf)
+  if (what === 'look') process.send?.({ outcome: 'looked', own, tried }, () => process.disconnect())
+})

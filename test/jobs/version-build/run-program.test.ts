@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { runProgram, type ProgramOptions } from '#jobs/version-build/run-program.ts'
+import { captureEnvironment } from '#jobs/platform/config.ts'
+import { folderOfFile } from '#test/support/folder.ts'
+
+const folder = folderOfFile()
+const program = new URL('./hostile-program.ts', import.meta.url)
+const lookedSchema = z.object({ outcome: z.literal('looked'), own: z.array(z.string()), tried: z.array(z.string()) })
+const run = (what: string, options: ProgramOptions = {}) =>
+  runProgram(program, [what, folder], (raw) => lookedSchema.safeParse(raw).data, {
+    environment: { PATH: process.env['PATH'], MANIFEST_PRIVATE_KEY: 'secret', DATABASE_URL: 'secret' },
+    ...options,
+  })
+
+test('a process has no secret in its environment, and within its folders reads, writes and starts nothing else', async () => {
+  const looked = await run('look', { folders: { read: [folder], write: [folder] } })
+  expect(looked).toMatchObject({
+    outcome: 'looked',
+    tried: [...Array.from({ length: 4 }, () => 'ERR_ACCESS_DENIED'), 'done'],
+  })
+  expect(looked).not.toMatchObject({ own: expect.arrayContaining(['DATABASE_URL']) })
+})
+
+test('a process that takes too much memory or time is killed, and what it took is said', async () => {
+  const timeoutMs = 600_000
+  const grown = await run('grow', { bounds: { residentMb: 256, timeoutMs } })
+  expect(grown).toMatchObject({ outcome: 'died', reason: 'it took more than 256 MB of memory' })
+  const hung = await run('hang', { bounds: { residentMb: 256, timeoutMs: 600 } })
+  expect(hung).toMatchObject({ outcome: 'died', reason: 'it took longer than 0.01 minutes' })
+  expect(await run('look', { bounds: { residentMb: 256, timeoutMs } })).toMatchObject({ outcome: 'looked' })
+})
+
+test('the process of a capture gets no key that signs, and the URL of the database though it stands in a file', () => {
+  const all = {
+    DATABASE_URL: 'postgres://db/x',
+    ARTIFACT_STORE: `file://${folder}`,
+    MANIFEST_PRIVATE_KEY: 'secret',
+    NODE_OPTIONS: '',
+  }
+  const { MANIFEST_PRIVATE_KEY: _, ...kept } = all
+  expect(captureEnvironment(all)).toEqual(kept)
+})
