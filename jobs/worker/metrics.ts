@@ -52,16 +52,7 @@ export function createMetricsApp({ database, clock, certificate, drifts, tasks }
       }
     },
   })
-  new Gauge({
-    name: 'evidence_rewriter_drift',
-    help: 'Share of words in which the daily queries of a rewriter differ from those of the build; NaN: no answer.',
-    labelNames: ['knowledge_base'],
-    registers,
-    collect() {
-      this.reset()
-      for (const [knowledge_base, drift] of drifts) this.set({ knowledge_base }, drift)
-    },
-  })
+  registerDrift(registry, drifts)
   clock.register(registry)
   registerCertificate(registry, certificate)
   new Gauge({
@@ -85,4 +76,17 @@ export function createMetricsApp({ database, clock, certificate, drifts, tasks }
   })
   app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()))
   return app
+}
+
+function registerDrift(registry: Registry, drifts: Drifts): void {
+  new Gauge({
+    name: 'evidence_rewriter_drift',
+    help: 'Share of words in which the daily queries of a rewriter differ from those of the build; NaN: no answer.',
+    labelNames: ['knowledge_base'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [knowledge_base, drift] of drifts) this.set({ knowledge_base }, drift)
+    },
+  })
 }
