@@ -148,8 +148,11 @@ function send(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, finis
   return reply.code(status).headers(headers).send(body)
 }
 
+/** Node takes the first of several, and a proxy may take another (RFC 9112, 3.2). */
+const SENT_ONCE = ['Authorization', 'Host', 'Content-Type'] as const
+
 function headerFault({ headers, rawHeaders, httpVersion }: IncomingMessage): ServiceError | undefined {
-  const authorizations = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')
+  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
   if (headers.host === undefined && httpVersion === '1.1') return invalid('Host', 'must be sent')
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     return invalid('Expect', 'must be absent or 100-continue')
@@ -158,7 +161,8 @@ function headerFault({ headers, rawHeaders, httpVersion }: IncomingMessage): Ser
   const browser = browserHeader(headers)
   if (browser !== undefined)
     return invalid(browser, 'must be absent: browsers send it, and keys are used only from servers')
-  return authorizations.length > 1 ? invalid('Authorization', 'must be sent once') : undefined
+  const repeated = SENT_ONCE.find((name) => names.filter((each) => each === name.toLowerCase()).length > 1)
+  return repeated === undefined ? undefined : invalid(repeated, 'must be sent once')
 }
 
 /**

@@ -121,12 +121,7 @@ async function fetchWithin(
   // They replace those of the client, which describe this machine and repeat OPENAI_CUSTOM_HEADERS.
   const headers = apiKey === undefined ? json : { ...json, authorization: `Bearer ${apiKey}` }
   try {
-    const signal = AbortSignal.any([aborted, late])
-    const send = (): Promise<Response> => fetch(url, { ...init, headers, redirect: 'manual', signal })
-    const reply = await send().catch((error: unknown) => {
-      if (isDeadIdleSocket(error)) return send()
-      throw error
-    })
+    const reply = await fetch(url, { ...init, headers, redirect: 'manual', signal: AbortSignal.any([aborted, late]) })
     if (!reply.ok) throw await refusalOf(name, reply)
     const text = await boundedText(reply, replyBytesMax)
     if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
@@ -138,15 +133,6 @@ async function fetchWithin(
     throw new EndpointFailure(`${name} ${why}`, { transient: true })
   }
 }
-
-/** Whether a connection that had served before ended before any byte of this reply: the server closed it while idle. */
-function isDeadIdleSocket(error: unknown): boolean {
-  const { data } = deadSocketSchema.safeParse(error)
-  return data !== undefined && data.cause.socket.bytesRead > 0
-}
-
-/** What undici says of it. */
-const deadSocketSchema = z.object({ cause: z.object({ socket: z.object({ bytesRead: z.number() }) }) })
 
 /** @returns undefined for a body of more than `bytesMax`, whose rest is not read: its connection is closed. */
 async function boundedText({ body }: Response, bytesMax: number): Promise<string | undefined> {

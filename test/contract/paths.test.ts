@@ -177,6 +177,18 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
     expect(await raw('POST /v1/retrieve\r\n\r\n')).toMatchObject({ status: 401, faults: [] })
   })
 
+  test.each([
+    ['Host', 'Host: a'],
+    ['Content-Type', 'Content-Type: application/json'],
+  ])('two headers %s, which a proxy may read otherwise', async (name, line) => {
+    const sent = (...lines: readonly string[]): Promise<string> =>
+      sendRaw(baseUrl, `${head('POST /v1/retrieve HTTP/1.1', ...lines, `Content-Length: ${BODY.length}`)}${BODY}`)
+    expect(await sent(line, line)).toMatch(
+      new RegExp(`^HTTP/1.1 400 [^]*"path":"${name}","message":"must be sent once"`),
+    )
+    expect(await sent()).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   test('an expectation that cannot be met', async () => {
     expect(
       await raw(head('POST /v1/retrieve HTTP/1.1', 'Expect: tea', `Content-Length: ${BODY.length}`), BODY),
