@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import { leafHash, leafOf, type Leaf } from '#core/index/passages/leaf.ts'
+import { leafHash, leafOf, leafWithoutDays, type Leaf } from '#core/index/passages/leaf.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
 import { HASH_BYTES, merkleLevels, merklePath } from '#core/platform/merkle.ts'
@@ -60,8 +60,9 @@ async function* sealedProofs({ artifactFolder, manifest, levels, signal }: Proof
   let row = 0
   for await (const passage of verifiedPassagesIn(artifactFolder, manifest.files['passages.jsonl'])) {
     if (row % TRACE_BOUNDS.passagesBetweenTurnsMax === 0) await pause()
-    const leaf = leafOf(passage)
-    if (leaves?.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES).equals(leafHash(leaf)) !== true)
+    const known = leaves?.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
+    const leaf = [leafOf(passage), leafWithoutDays(passage)].find((each) => known?.equals(leafHash(each)) === true)
+    if (leaf === undefined)
       throw new ArtifactError('passages.jsonl holds a passage that is not under the Merkle root of the manifest.')
     const path = merklePath(levels, row).map((hash) => hash.toString('base64'))
     yield sealProof(manifest.version_id, { leaf, row, path })

@@ -2,16 +2,17 @@
  * Proves or refutes the passages of a saved reply of the Evidence Retrieval Service. One file, without dependencies,
  * for Node 20 and later. Apache-2.0.
  *
- *   node verify-reply.mjs --reply FILE --trace URL|FOLDER --public-key BASE64 [--head FILE] [--snapshot FILE]
+ *   node verify-reply.mjs --reply FILE --trace URL|FOLDER --public-key BASE64 [--day DAY] [--head FILE] [--snapshot FILE]
  *
  * --reply       the body of a reply with status 200, as it was received
  * --trace       address of the public source trace, or a downloaded copy
  * --public-key  the operator's Ed25519 public key (SPKI, DER), from the operator; several, separated by commas
+ * --day         YYYY-MM-DD: every passage was in force on that day
  * --head        a head.json that was saved earlier: the history has only been extended since
  * --snapshot    the captured bytes of a source in Markdown, JSONL or XML: passages that were read from it stand in it,
  *               at their place
  *
- * Proved are text, document, citation and metadata of each passage, and that the operator signed and activated its
+ * Proved are text, document, citation, metadata and days in force of each passage, and that the operator signed and activated its
  * version with the approvals of reviewers. Score and decision are not.
  * Exit code 0: proved; 2: refuted, with the field; 1: could not be checked.
  */
@@ -132,6 +133,7 @@ function parseReply(bytes) {
   const { knowledge_base: slug = '', version = '', results } = reply ?? {}
   if (!SLUG.test(slug) || !UUID.test(version) || !Array.isArray(results) || results.length > RESULTS_MAX)
     throw new Unchecked('the file is no reply of status 200')
+  if (results.length === 0) throw new Unchecked('nothing to prove: the reply has no passage')
   const strings = [...bytes.toString('utf8').matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)]
   if (strings.filter(([, colon]) => colon).length !== keysIn(reply)) throw new Refuted('reply', 'has a key twice')
   return { slug, version, results }
@@ -222,6 +224,24 @@ function rootOf({ leaf, row, path }, passages) {
   return beside === path.length && row < passages ? hash.toString('hex') : undefined
 }
 
+const RESULT_FIELDS = new Set(['chunk_id', 'text', 'score', 'document', 'citation', 'metadata'])
+const CITATION_FIELDS = new Set(['label', 'source_anchor', 'source_snapshot_id'])
+
+/** Says of each passage from when to when it is in force. A passage that is not in force on the day is refuted. */
+function checkDay(day, leaves) {
+  if (day !== undefined && !/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new Unchecked('--day is a day, YYYY-MM-DD')
+  const lines = leaves.map(({ in_force: days }, at) => {
+    if (days === undefined && day !== undefined)
+      throw new Unchecked(`results/${at}: its version was built before days in force were signed`)
+    if (day !== undefined && (day < days.from || (days.to !== null && day >= days.to)))
+      throw new Refuted(`results/${at}`, `is in force from ${days.from}${until(days)}, not on ${day}`)
+    return days === undefined ? '' : `\nresults/${at}: in force from ${days.from}${until(days)}`
+  })
+  return `${day === undefined ? '; day not proved' : `; in force on ${day}`}${lines.join('')}`
+}
+
+const until = ({ to }) => (to === null ? '' : ` until before ${to}`)
+
 /** @returns the leaf that was proved. */
 async function checkPassage(read, manifest, result, field) {
   if (!/^chk_[0-9a-f]{40}$/.test(result?.chunk_id)) throw new Refuted(`${field}/chunk_id`, 'is none')
@@ -230,6 +250,14 @@ async function checkPassage(read, manifest, result, field) {
     throw new Refuted(`${field}/chunk_id`, 'its proof does not lead to the Merkle root of the signed manifest')
   const { leaf } = proof
   const { text, document, citation, metadata } = result
+  // A field that is not proved could be taken for one that is.
+  for (const [name, value, known] of [
+    [field, result, RESULT_FIELDS],
+    [`${field}/citation`, citation, CITATION_FIELDS],
+  ]) {
+    const unknown = Object.keys(value ?? {}).find((each) => !known.has(each))
+    if (unknown !== undefined) throw new Refuted(`${name}/${unknown}`, 'is no field of a reply')
+  }
   const stated = [
     ['chunk_id', leaf.chunk_id, result.chunk_id],
     ['text', leaf.text_sha256, textDigest(text)],
@@ -413,7 +441,7 @@ function decodedXml(bytes) {
 
 async function main() {
   const text = { type: 'string' }
-  const options = { reply: text, trace: text, 'public-key': text, head: text, snapshot: text }
+  const options = { reply: text, trace: text, 'public-key': text, head: text, snapshot: text, day: text }
   const { values } = parseArgs({ options })
   if (values.reply === undefined || values.trace === undefined || values['public-key'] === undefined)
     throw new Unchecked('--reply, --trace and --public-key are needed')
@@ -429,9 +457,9 @@ async function main() {
   const manifest = await checkManifest(read, version, entries, keys)
   const leaves = []
   for (const [at, result] of results.entries()) leaves.push(await checkPassage(read, manifest, result, `results/${at}`))
-  const { head, snapshot } = values
+  const { head, snapshot, day } = values
   const placed = snapshot === undefined ? '' : await checkSnapshot(snapshot, read, manifest, results, leaves)
-  return `${leaves.length} passages of version ${version} of ${slug}, ${chain.length} entries of its history${head === undefined ? '' : ', the head seen earlier'}${placed}`
+  return `${leaves.length} passages of version ${version} of ${slug}, ${chain.length} entries of its history${head === undefined ? '' : ', the head seen earlier'}${placed}${checkDay(day, leaves)}`
 }
 
 function finish(code, message) {

@@ -51,7 +51,7 @@ const UNITS = rolesByName(
 
 const VOCABULARY = vocabularyOf({
   elements: [ROLES.names, UNITS.names, ROOTS, NAMES.elements],
-  apart: 'BIB.INSTANCE INFO.CONSLEG FAM.COMP NOTICE PUBLICATION BIB.DATA BIB.DOC BIB.OJ BIB.VOLUME',
+  apart: 'BIB.INSTANCE INFO.CONSLEG FAM.COMP NOTICE BIB.DATA BIB.DOC BIB.OJ BIB.VOLUME',
   out: { struck: 'del s strike DEL S STRIKE' },
 })
 

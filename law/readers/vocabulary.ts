@@ -80,7 +80,7 @@ class Marker {
 
   /** Returns whether an element holds text. One that holds struck or hidden text alone is so itself. */
   mark(element: MarkupElement, isApart: boolean): boolean {
-    if (!isApart) element.standing = this.#standingOf(element)
+    element.standing = isApart ? this.#struckOf(element) : this.#standingOf(element)
     const apart = isApart || this.#vocabulary.apart.has(element.name)
     let [isShown, gone]: [boolean, Standing | undefined] = [false, undefined]
     for (const child of element.children) {
@@ -109,6 +109,14 @@ class Marker {
       } else if (stated !== 'in force') found ??= stated
     }
     return found
+  }
+
+  /** Of data about the document, what is struck or hidden alone is none. */
+  #struckOf({ name, attributes }: MarkupElement): Standing | undefined {
+    const shown = [...attributes]
+      .map(([attribute, value]) => presented(attribute, value))
+      .find((each) => each !== undefined)
+    return this.#vocabulary.out.get(name) ?? shown
   }
 
   #lose(name: string, line: number): void {

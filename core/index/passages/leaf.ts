@@ -15,11 +15,20 @@ export const leafSchema = z.strictObject({
   document_sha256: digest,
   citation: z.strictObject({ label_sha256: digest, source_anchor_sha256: digest, source_snapshot_id: z.uuid() }),
   metadata_sha256: digest,
+  /** First day in force, and the first one out of force; leaves of versions built before lack it. */
+  in_force: z
+    .strictObject({ from: passageRecordSchema.shape.in_force_from, to: passageRecordSchema.shape.in_force_to })
+    .optional(),
   selector: selectorSchema,
 })
 export type Leaf = z.infer<typeof leafSchema>
 
-export function leafOf({ chunk_id, text, document, citation, metadata, selector }: PassageRecord): Leaf {
+export function leafOf(record: PassageRecord): Leaf {
+  return { ...leafWithoutDays(record), in_force: { from: record.in_force_from, to: record.in_force_to } }
+}
+
+/** The leaf of a version that was built before leaves had days. */
+export function leafWithoutDays({ chunk_id, text, document, citation, metadata, selector }: PassageRecord): Leaf {
   return {
     chunk_id,
     text_sha256: hexOf(text),

@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process'
 import { sign } from 'node:crypto'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { chainText, type ChainEntry } from '#core/domain/version-chain.ts'
 import { rowOrder } from '#core/index/format/row-checks.ts'
+import { leafHash, leafWithoutDays } from '#core/index/passages/leaf.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { merkleRoot } from '#core/platform/merkle.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import type { Passage } from '#law/import/passage/passage.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
@@ -151,9 +153,9 @@ async function writeTrace(records: readonly PassageRecord[]): Promise<string> {
 }
 
 /** @returns exit code and output of the program. */
-function verified(reply: string, snapshot: string): Promise<readonly [number, string]> {
+function verified(reply: string, snapshot: string, ...rest: readonly string[]): Promise<readonly [number, string]> {
   const key = keys.publicKeyDer.toString('base64')
-  const args = ['--reply', reply, '--trace', 'trace', '--public-key', key, '--snapshot', snapshot]
+  const args = ['--reply', reply, '--trace', 'trace', '--public-key', key, '--snapshot', snapshot, ...rest]
   return new Promise((resolve) => {
     execFile(process.execPath, [VERIFIER, ...args], { cwd: folder, env: {} }, (error, stdout, stderr) =>
       resolve([error === null ? 0 : Number(error.code), stdout + stderr]),
@@ -190,4 +192,52 @@ test('the original of a corrected draft is not the file from which passages were
   writeFileSync(at('original'), ORIGINAL)
   const said = expect.stringContaining('is the original of a corrected draft: give the draft')
   expect(await verified('a.md.json', 'original')).toEqual([1, said])
+})
+
+test('a passage is in force on its days alone, and without a day none is proved', async () => {
+  const { in_force_from: from } = testPassage(0)
+  const [code, said] = await verified('a.md.json', 'a.md')
+  expect([code, said]).toEqual([0, expect.stringContaining('; day not proved\nresults/0: in force from')])
+  expect(await verified('a.md.json', 'a.md', '--day', from)).toEqual([
+    0,
+    expect.stringContaining(`; in force on ${from}`),
+  ])
+  expect(await verified('a.md.json', 'a.md', '--day', '1900-01-01')).toEqual([
+    2,
+    expect.stringMatching(/^REFUTED: results\/0: is in force from .*, not on 1900-01-01/),
+  ])
+  expect(await verified('a.md.json', 'a.md', '--day', 'soon')).toEqual([1, expect.stringContaining('--day is a day')])
+})
+
+test('a field that a reply does not have is refuted, and an empty reply proves nothing', async () => {
+  const reply: { readonly results: readonly Record<string, unknown>[] } = JSON.parse(
+    readFileSync(at('a.md.json'), 'utf8'),
+  )
+  const write = (name: string, results: readonly unknown[]): void =>
+    writeFileSync(at(name), JSON.stringify({ ...reply, results }))
+  write(
+    'more.json',
+    reply.results.map((result) => ({ ...result, in_force: 'always' })),
+  )
+  expect(await verified('more.json', 'a.md')).toEqual([2, 'REFUTED: results/0/in_force: is no field of a reply\n'])
+  write('empty.json', [])
+  expect(await verified('empty.json', 'a.md')).toEqual([1, expect.stringContaining('nothing to prove')])
+})
+
+test('a version whose leaves have no days is traced and proved as before, but for the day', async () => {
+  const built = await buildTestArtifact({
+    store: at('store-before'),
+    rows: [{ record: testPassage(0), vector: Float32Array.of(1) }],
+    embedding: null,
+    privateKeyDer: keys.privateKeyDer,
+  })
+  const leaves = leafHash(leafWithoutDays(testPassage(0)))
+  writeFileSync(join(built.folder, 'passages.leaves'), leaves)
+  const manifest = { ...built.manifest, merkle_root: merkleRoot(leaves).toString('hex') }
+  await writeProofs({ artifactFolder: built.folder, manifest, target: at('proofs-before') })
+  expect(readdirSync(at('proofs-before'))).toHaveLength(16)
+  const altered = { ...manifest, merkle_root: built.manifest.merkle_root }
+  await expect(writeProofs({ artifactFolder: built.folder, manifest: altered, target: at('none') })).rejects.toThrow(
+    'Merkle root',
+  )
 })

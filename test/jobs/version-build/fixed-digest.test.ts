@@ -51,6 +51,6 @@ test('the same sources, build and embedder give the same bytes as ever', async (
     WORD_EMBEDDER,
   )
   expect(artifact.manifestDigest.toString('hex')).toBe(
-    '31517312cb62bd5130adff81d5d9c0647ae8bb761bf62a693a3dacc43a91b9a7',
+    '3eb6f73fafad05fe410db0ba285d663b9c4abb06b89b6586cbe08191b6c354e8',
   )
 })

@@ -3,7 +3,7 @@ export const MUTATIONS = ['cut', 'flipped', 'repeated', 'removed', 'zeroed', 'sw
 export type Mutation = (typeof MUTATIONS)[number]
 
 /** Linear congruential generator (Knuth, MMIX, lower half): the same seed gives the same damage. */
-function createRandom(seed: number): (below: number) => number {
+export function createRandom(seed: number): (below: number) => number {
   let state = BigInt(seed)
   return (below) => {
     state = (state * 6_364_136_223_846_793_005n + 1_442_695_040_888_963_407n) % (1n << 64n)
