@@ -74,17 +74,31 @@ for (const [code, { article, annex, behind }] of LANGUAGES)
   for (const word of [...article, ...annex, ...behind])
     if (!SHARED.has(word) && word !== '§') LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), code])
 
-const found = new WeakMap<TokenStream, ReadonlySet<string>>()
+/** What a text is found to hold, once. */
+interface Found {
+  readonly languages: ReadonlySet<string>
+  /** Whether some word may be a noun of legislation, or an abbreviation of an act. */
+  readonly names: boolean
+}
+const foundIn = new WeakMap<TokenStream, Found>()
+
+function find(tokens: TokenStream, ofVersion: ReadonlySet<string>): Found {
+  const known = foundIn.get(tokens)
+  if (known !== undefined) return known
+  const all = tokens.slice(0, tokens.length)
+  const languages = new Set(ofVersion)
+  for (const { text } of all) for (const code of LANGUAGES_OF.get(text) ?? []) languages.add(code)
+  const mayName = (text: string): boolean =>
+    some(languages, ({ nouns, compounds }) => nouns.test(text) || compounds.test(text))
+  const names = languages.size > 0 && all.some(({ kind, text }) => text === '.' || (kind === 'word' && mayName(text)))
+  const result = { languages, names }
+  foundIn.set(tokens, result)
+  return result
+}
 
 /** The languages of a text by its words for provisions, and those of a version, for which there are tables. */
 export function languagesIn(tokens: TokenStream, ofVersion: ReadonlySet<string>): ReadonlySet<string> {
-  const known = found.get(tokens)
-  if (known !== undefined) return known
-  const languages = new Set(ofVersion)
-  for (const { text, kind } of tokens.slice(0, tokens.length))
-    if (kind === 'word') for (const code of LANGUAGES_OF.get(text) ?? []) languages.add(code)
-  found.set(tokens, languages)
-  return languages
+  return find(tokens, ofVersion).languages
 }
 
 function some(languages: ReadonlySet<string>, test: (words: Words) => boolean): boolean {
@@ -126,6 +140,7 @@ export function endOfForeignName(
   languages: ReadonlySet<string>,
   isListed: (at: number) => boolean,
 ): number | undefined {
+  if (foundIn.get(tokens)?.names === false) return undefined
   const short = endOfAbbreviation(tokens, at, languages)
   if (short !== undefined) return short
   const isCompound = (index: number): boolean =>

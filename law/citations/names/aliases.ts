@@ -1,17 +1,21 @@
+import { LRUCache } from 'lru-cache'
 import { fold } from '#core/index/analysis/words.ts'
 import { familyOf, type ActMention } from '#law/citations/citation.ts'
 import { SOCIAL_VOLUMES } from '#law/citations/grammars/de.ts'
 import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
-import { tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
+import { lex, tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
 import { asItStands } from './going-on.ts'
+import { readPlace } from './places.ts'
 import { KNOWN_NAMES } from './known-acts.ts'
 
 /**
  * Longer names are ignored, because no act has one. The bound also limits the comparison at each position of a query.
  */
 const ALIAS_TOKENS_MAX = 32
+/** Words of questions whose stems are kept. */
+const STEMS_MAX = 10_000
 /** Signs that are optional between two words of a name: `C. civ.`, `DS-GVO`, `Fees Rules (FEES)`. */
 const LOOSE_SIGNS = new Set(['.', '-', '–', "'", '(', ')', ',', '&'])
 const LOOSE_SIGNS_TOGETHER_MAX = 2
@@ -79,7 +83,14 @@ export function createActAliases(
   }
   const languages = new Set((version.languages ?? []).map((tag) => tag.split('-', 1)[0] ?? '').map(oneNorwegian))
   const inflected: Node = { next: new Map(), name: undefined }
-  const stem = (word: string): string => stemOf(word, languages)
+  const stems = new LRUCache<string, string>({ max: STEMS_MAX })
+  const stem = (word: string): string => {
+    const known = stems.get(word) ?? stemOf(word, languages)
+    stems.set(word, known)
+    return known
+  }
+  // The names of places are read once, before the first question.
+  if (version.jurisdictions !== undefined) readPlace(lex('a'), 0)
   if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
     for (const name of own) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
