@@ -88,10 +88,9 @@ function find(tokens: TokenStream, ofVersion: ReadonlySet<string>): Found {
   const all = tokens.slice(0, tokens.length)
   const languages = new Set(ofVersion)
   for (const { text } of all) for (const code of LANGUAGES_OF.get(text) ?? []) languages.add(code)
-  const isNounHere = (text: string): boolean =>
+  const mayName = (text: string): boolean =>
     some(languages, ({ nouns, compounds }) => nouns.test(text) || compounds.test(text))
-  const names =
-    languages.size > 0 && all.some(({ kind, text }) => text === '.' || (kind === 'word' && isNounHere(text)))
+  const names = languages.size > 0 && all.some(({ kind, text }) => text === '.' || (kind === 'word' && mayName(text)))
   const result = { languages, names }
   foundIn.set(tokens, result)
   return result

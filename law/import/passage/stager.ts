@@ -151,8 +151,10 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
         }) as const,
     )
     const unproved = fields.status === 'source-declared' ? [{ kind: 'loss', place, reason: UNPROVED } as const] : []
-    const reason = unnamedReason(fields)
-    const unnamed = reason === undefined ? [] : [{ kind: 'loss', place, reason } as const]
+    // The reference of a JSONL record is the operator's own rule, so that it refuses nothing.
+    const isOwn = mapping.format === 'jsonl'
+    const reason = isOwn && fields.references.some(isProvision) ? undefined : unnamedReason(fields)
+    const unnamed = reason === undefined ? [] : [unnamedFinding(place, reason, isOwn)]
     const derived = Object.entries(fields.lineage).map(([field, rule]) => ({ kind: 'derived', field, rule }) as const)
     return [...unread, ...contradicted, ...unproved, ...unnamed, ...derived]
   }
@@ -171,6 +173,14 @@ function overruledDays(
       ? []
       : [`${field} ${own ?? 'none'} of the editor, ${other} of the publisher`]
   })
+}
+
+function isProvision(reference: string): boolean {
+  return reference.includes('#')
+}
+
+function unnamedFinding(place: RecordLocation, reason: string, isOwn: boolean): Finding {
+  return isOwn ? { kind: 'warning', warning: { ...place, message: reason } } : { kind: 'loss', place, reason }
 }
 
 function findingOf(
@@ -262,7 +272,7 @@ function rowOf(
     facets: JSON.stringify([language, jurisdiction, status, subjects]),
     act: fields.act === undefined ? null : JSON.stringify(fields.act),
     parts: parts.length,
-    referenced: fields.references.some((reference) => reference.includes('#')) ? parts.length : 0,
+    referenced: fields.references.some(isProvision) ? parts.length : 0,
     order_key: orderKeyOf([language, jurisdiction, subjects[0] ?? '']),
   }
 }

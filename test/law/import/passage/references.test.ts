@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { actIdOf, aliasesOf } from '#law/import/passage/references.ts'
+import { actIdOf, aliasesOf, createNameCheck } from '#law/import/passage/references.ts'
 import { importLines, line, smallMapping, type Imported } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
@@ -52,7 +52,7 @@ describe('the references of a passage', () => {
     expect(passages[0]?.references).toEqual(['celex:32016R0679'])
   })
 
-  test('that no question can name are losses, by name', async () => {
+  test('that no question can name are warned of, by name', async () => {
     const cited = (id: string, reference: string): string =>
       line(id, TEXT, { celex: '32016R0679', short: 'DR', cited: reference })
     const { passages, report } = await imported(
@@ -65,10 +65,20 @@ describe('the references of a passage', () => {
       ['celex:32016R0679'],
       ['celex:32016R0679#recital-26'],
     ])
-    expect(report.losses.map(({ id, reason }) => [id, reason])).toEqual([
+    expect(report.warnings.entries.map(({ id, message }) => [id, message])).toEqual([
       ['a', 'no question can name it: "12 CFR 1003.2(g)" names no provision of its act'],
       ['c', 'no question can name it: "preamble" names no provision of its act'],
     ])
+  })
+
+  test('can be asked for where a question by label or by act names the provision', () => {
+    const reasonOf = createNameCheck()
+    const record = (name: string, reference: string): Parameters<typeof reasonOf>[0] => {
+      const act = { id: 'rulebook:bees', aliases: [name] }
+      return { act, label: `${name}, ${reference}`, reference, references: ['rulebook:bees#301'] }
+    }
+    expect(reasonOf(record('Bee Act', '§ 301'))).toBeUndefined()
+    expect(reasonOf(record('/us/bees', '§ 301'))).toBe('no question can name it: "§ 301" names no provision of its act')
   })
 
   test('are those of all parts of a text that is cut', async () => {
