@@ -60,7 +60,7 @@ export async function decisionOf(
     answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
     answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
   })
-  if (answered > Math.max(DRAWN_RISK * texts.length, answeredByDefault))
+  if (answered > Math.max(Math.min(DRAWN_RISK, options.targetRisk) * texts.length, answeredByDefault))
     return { ...byDefault, refused: { drawn: texts.length, answered } }
   return { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }
 }

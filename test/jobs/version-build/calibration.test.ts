@@ -60,8 +60,17 @@ describe('a build with a question set', () => {
   const labelled = (count: number): readonly object[] =>
     Array.from({ length: count }, (_, at) => [
       { id: `a${at}`, text: `How long is charge card ${at} valid?`, relevant: [RELEVANT] },
-      { id: `u${at}`, text: `Which orchestra plays sonata ${at} tonight?`, relevant: [] },
+      {
+        id: `u${at}`,
+        text: at % 2 === 0 ? `Which orchestra plays sonata ${at} tonight?` : wordsOfRulebook(at),
+        relevant: [],
+      },
     ]).flat()
+  const rulebook = readFileSync(join(demoCorpus, 'rulebook', 'hsfa-conduct-mainland.2024-07-01.md'), 'utf8')
+  const words = [...new Set(rulebook.match(/[a-z]{3,}/g))]
+  /** Words that do not belong together. */
+  const wordsOfRulebook = (at: number): string =>
+    [0, 1, 2, 3, 4, 5].map((nth) => words[(at * 7 + nth * 61) % words.length]).join(' ')
 
   test('with enough labels calibrates the decision on it', async () => {
     const buildId = await built(await questionSet('labelled.jsonl', labelled(20)))
@@ -70,12 +79,10 @@ describe('a build with a question set', () => {
   })
 
   test('whose decision answers random texts has the default one, and the report says why', async () => {
-    const rulebook = readFileSync(join(demoCorpus, 'rulebook', 'hsfa-conduct-mainland.2024-07-01.md'), 'utf8')
-    const words = [...new Set(rulebook.match(/[a-z]{3,}/g))]
     const meaningless = Array.from({ length: 120 }, (_, at) => [
       {
         id: `a${at}`,
-        text: [0, 1, 2, 3, 4, 5].map((nth) => words[(at * 7 + nth * 61) % words.length]).join(' '),
+        text: wordsOfRulebook(at),
         relevant: [RELEVANT],
       },
       { id: `u${at}`, text: `zyzzyva qwertz ${'x'.repeat(at + 3)}`, relevant: [] },
