@@ -63,12 +63,12 @@ corpus_versions
 documents
   jobs insert id, key, knowledge_base_id
 entitlements
-  gateway select active, client_id, environment, id, jurisdictions, knowledge_base_id, languages, plan_id,
+  gateway select active, assistance, client_id, environment, id, jurisdictions, knowledge_base_id, languages, plan_id,
     profile_ids, subjects
   jobs select active, knowledge_base_id, profile_ids, updated_at
-  operator insert client_id, environment, id, jurisdictions, knowledge_base_id, languages, plan_id, subjects
+  operator insert assistance, client_id, environment, id, jurisdictions, knowledge_base_id, languages, plan_id, subjects
   operator select
-  operator update active, jurisdictions, languages, plan_id, profile_ids, subjects, updated_at
+  operator update active, assistance, jurisdictions, languages, plan_id, profile_ids, subjects, updated_at
 exposure_raises
   gateway select environment, expires_at, knowledge_base_id, organization_id, passages
   operator insert environment, expires_at, id, knowledge_base_id, organization_id, passages

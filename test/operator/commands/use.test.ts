@@ -147,7 +147,9 @@ describe('usage report', () => {
 
   test('tokens that nobody reported are a dash for people, never a zero', async () => {
     const { stdout } = await cli.run('usage report --by organization --from 2024-03-02 --to 2024-03-03')
-    expect(stdout).toMatch(/organization +requests.*tokens +without tokens +rewriting tokens +reader tokens\nBank +3 .* – +1 +– +–\n$/)
+    expect(stdout).toMatch(
+      /organization +requests.*tokens +without tokens +rewriting tokens +reader tokens\nBank +3 .* – +1 +– +–\n$/,
+    )
   })
 
   test('a report that shows only a part says so', async () => {

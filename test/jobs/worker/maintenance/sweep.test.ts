@@ -11,7 +11,7 @@ import { openTestPools, withoutGuards } from '#test/support/postgres.ts'
 const log = createLog('test', 'silent')
 const { owner, jobs: service } = await openTestPools()
 beforeEach(async () => {
-  await owner.query('truncate ledger, ledger_outbox, reservations')
+  await withoutGuards(owner, 'truncate ledger, ledger_outbox, reservations', [])
 })
 
 /** Settles as the real one does in Postgres, and counts how often it was the one to do it. */
