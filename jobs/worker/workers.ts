@@ -244,7 +244,8 @@ function maintenance(
     {
       name: 'canaries',
       everyMs: JOB_BOUNDS.canariesEveryMs,
-      locked: true,
+      // A model may take a minute, for which no transaction waits.
+      locked: false,
       run: () => measureDrift(deps),
     },
     {
