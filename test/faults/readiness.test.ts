@@ -16,7 +16,12 @@ const dependencySchema = z.strictObject({ state: z.enum(['up', 'down']), reason:
 const readinessSchema = z.strictObject({
   status: z.enum(['ready', 'not ready']),
   faults: z.array(z.string()),
-  dependencies: z.strictObject({ postgres: dependencySchema, redis: dependencySchema, search: dependencySchema }),
+  dependencies: z.strictObject({
+    postgres: dependencySchema,
+    redis: dependencySchema,
+    search: dependencySchema,
+    models: dependencySchema,
+  }),
 })
 type Dependency = keyof z.infer<typeof readinessSchema>['dependencies']
 
