@@ -28,6 +28,8 @@ const DEFAULTS = defaultProfile({ embedding: 'none' })
 export const PARAMETERS = {
   ...DEFAULTS,
   dense_weight: 0.05,
+  // Every passage that is found is served, so that the lists of all paths compare.
+  passage_floor: 0,
   calibration: { ...DEFAULTS.calibration, threshold: 0 },
 }
 const NAME = 'bench'

@@ -148,7 +148,7 @@ test('a package that carries too old a Node, or none, is refused in one sentence
   rmSync(join(checkout, 'node_modules/.bin/node'))
   expect(bootstrap('script.mjs')).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/^Node 24\.19 did not arrive with the package "node": .*\.\n$/) as unknown,
+    stderr: expect.stringMatching(/^Node 24\.21 did not arrive with the package "node": .*\.\n$/) as unknown,
   })
 })
 
