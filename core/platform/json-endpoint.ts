@@ -47,6 +47,25 @@ export class EndpointFailure extends Error {
   }
 }
 
+/** A model failed, was too slow, or sent nothing usable. The error contains nothing of what it was asked or wrote. */
+export class ModelError extends Error {
+  override readonly name: string = 'ModelError'
+  /** Tokens of a reply that cannot be used. */
+  readonly tokens: number | null
+
+  constructor(message: string, tokens: number | null = null) {
+    super(message)
+    this.tokens = tokens
+  }
+}
+
+const usageSchema = z.object({ usage: z.object({ total_tokens: z.int().nonnegative() }) })
+
+/** Tokens of request and reply as the endpoint states them; null if it states none. */
+export function tokensIn(reply: unknown): number | null {
+  return usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
+}
+
 /**
  * An HTTP endpoint with the conventions of OpenAI. Retries are left to the caller. The 236 modules of `openai` are loaded
  * only where an endpoint is configured.

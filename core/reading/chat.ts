@@ -89,7 +89,6 @@ const replySchema = z.object({
     .array(z.object({ message: z.object({ content: z.string().max(READING_BOUNDS.readerReplyBytesMax) }) }))
     .min(1),
 })
-const usageSchema = z.object({ usage: z.object({ total_tokens: z.int().nonnegative() }) })
 const percent = z.number().min(0).max(100)
 
 /**
@@ -103,9 +102,4 @@ export function chatScoresIn(reply: unknown, passages: number): readonly number[
   const names = Array.from({ length: passages }, (_, at) => nameOf(at))
   const scores = z.strictObject(Object.fromEntries(names.map((name) => [name, percent]))).safeParse(parsedJson(content))
   return scores.success ? names.map((name) => (scores.data[name] ?? 0) / 100) : undefined
-}
-
-/** Tokens of request and reply as the endpoint states them; null if it states none. */
-export function tokensIn(reply: unknown): number | null {
-  return usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
 }

@@ -2,10 +2,10 @@ import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, createJsonEndpoint, postJson } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, createJsonEndpoint, postJson, ModelError, tokensIn } from '#core/platform/json-endpoint.ts'
 import type { CallBounds, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { READING_BOUNDS } from './bounds.ts'
-import { PROMPT_SHA256, chatRequest, chatScoresIn, tokensIn } from './chat.ts'
+import { PROMPT_SHA256, chatRequest, chatScoresIn } from './chat.ts'
 import { RERANK_FORMATS, rerankScoresIn, type ReaderFormat } from './rerank.ts'
 import { readText } from './scored-list.ts'
 
@@ -36,15 +36,8 @@ export interface Reader {
 }
 
 /** The endpoint failed, was too slow, or sent no valid numbers. The error contains neither question nor passages. */
-export class ReaderError extends Error {
+export class ReaderError extends ModelError {
   override readonly name = 'ReaderError'
-  /** Tokens of a reply that cannot be used. */
-  readonly tokens: number | null
-
-  constructor(message: string, tokens: number | null = null) {
-    super(message)
-    this.tokens = tokens
-  }
 }
 
 type Pinned = Pick<ReaderParameters, 'kind' | 'model' | 'prompt_sha256'>

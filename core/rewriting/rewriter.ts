@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, createJsonEndpoint, type EndpointAddress } from '#core/platform/json-endpoint.ts'
+import {
+  EndpointFailure,
+  createJsonEndpoint,
+  type EndpointAddress,
+  ModelError,
+  tokensIn,
+} from '#core/platform/json-endpoint.ts'
 import { REWRITING_BOUNDS } from './bounds.ts'
 import { REWRITING_PROMPT_SHA256, queriesIn, rewritingRequest } from './prompt.ts'
 
@@ -24,22 +30,14 @@ export interface Rewriter {
 }
 
 /** The endpoint failed, was too slow, or wrote no usable query. The error contains neither question nor queries. */
-export class RewriterError extends Error {
+class RewriterError extends ModelError {
   override readonly name = 'RewriterError'
-  /** Tokens of a reply that cannot be used. */
-  readonly tokens: number | null
-
-  constructor(message: string, tokens: number | null = null) {
-    super(message)
-    this.tokens = tokens
-  }
 }
 
 const replySchema = z.object({
   model: z.string().optional(),
   choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
 })
-const usageSchema = z.object({ usage: z.object({ total_tokens: z.int().nonnegative() }) })
 
 /**
  * Opens the rewriter that a profile pins. There is one attempt, because a second does not fit the time of a request.
@@ -85,7 +83,7 @@ export function createRewriter(
 }
 
 function rewritingIn(reply: unknown, model: string): Rewriting {
-  const tokens = usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
+  const tokens = tokensIn(reply)
   const { data } = replySchema.safeParse(reply)
   if (data?.model !== undefined && data.model !== model)
     throw new RewriterError('another model than the pinned one wrote the queries', tokens)

@@ -1,8 +1,8 @@
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
-import { ServiceError, OperatorError } from '#core/platform/errors.ts'
-import { ReaderError, createReader, type Reader, type ReaderSettings } from '#core/reading/reader.ts'
+import { createReader, type Reader, type ReaderSettings } from '#core/reading/reader.ts'
 import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
+import { askModel, type ModelUse } from './ask-model.ts'
 import type { Slot } from './concurrency-limit.ts'
 import { openedOnFirstUse } from './opened.ts'
 import type { RequestContext } from './request-context.ts'
@@ -10,16 +10,8 @@ import type { PinnedRequest } from './pin.ts'
 import type { Evidence } from './search.ts'
 import { timeLeft } from './time-left.ts'
 
-/** How a reading ended. */
-export type ReaderResult = 'read' | 'failed'
-
 /** What a reader did for one request. */
-export interface ReaderUse {
-  /** Null: nothing was read. */
-  result: ReaderResult | null
-  /** Tokens that the endpoint reported; null if it reported none. */
-  tokens: number | null
-}
+export type ReaderUse = ModelUse<'read'>
 
 /** Returns the reader of a profile; opens it on first use. */
 export type ReaderOf = (parameters: ReaderParameters) => Reader
@@ -52,20 +44,10 @@ export async function read(
   if (reader === null || (reader.kind === 'chat' && !pinned.assistance)) return found
   const passages = passagesToRead(reader, found.passages)
   if (passages.length === 0) return { ...found, ...scoredList(reader, found.passages, [], pinned.topK) }
-  try {
-    const { scores, tokens } = await slot.whileReleased(() => {
-      const withinMs = timeLeft('read', context, pinned)
-      const reading = readerOf(reader).read(pinned.query, passages, context.signal, withinMs)
-      return context.timings.wait('provider', reading)
-    })
-    use.result = 'read'
-    use.tokens = tokens
-    return { ...found, ...scoredList(reader, found.passages, scores, pinned.topK) }
-  } catch (cause) {
-    use.result = 'failed'
-    use.tokens = cause instanceof ReaderError ? cause.tokens : null
-    const isAsked = !(cause instanceof OperatorError)
-    if (isAsked && reader.on_failure === 'decide_without' && !context.signal.aborted) return found
-    throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
-  }
+  const asking = { slot, use, done: 'read', onFailure: reader.on_failure } as const
+  const reading = await askModel(context, asking, () =>
+    readerOf(reader).read(pinned.query, passages, context.signal, timeLeft('read', context, pinned)),
+  )
+  if (reading === undefined) return found
+  return { ...found, ...scoredList(reader, found.passages, reading.scores, pinned.topK) }
 }

@@ -1,8 +1,8 @@
 import type { RewriterParameters } from '#core/domain/retrieval-profile.ts'
-import { OperatorError, ServiceError } from '#core/platform/errors.ts'
 import { withinFilters } from '#core/index/format/description.ts'
-import { RewriterError, createRewriter, type Rewriter, type RewriterSettings } from '#core/rewriting/rewriter.ts'
+import { createRewriter, type Rewriter, type RewriterSettings } from '#core/rewriting/rewriter.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
+import { askModel, type ModelUse } from './ask-model.ts'
 import type { Slot } from './concurrency-limit.ts'
 import { openedOnFirstUse } from './opened.ts'
 import type { RequestContext } from './request-context.ts'
@@ -10,12 +10,7 @@ import type { PinnedRequest } from './pin.ts'
 import { timeLeft } from './time-left.ts'
 
 /** What a rewriter did for one request. */
-export interface RewriterUse {
-  /** Null: none was asked. */
-  result: 'rewritten' | 'failed' | null
-  /** Tokens that the endpoint reported; null if it reported none. */
-  tokens: number | null
-}
+export type RewriterUse = ModelUse<'rewritten'>
 
 /** Returns the rewriter of a profile; opens it on first use. */
 export type RewriterOf = (parameters: RewriterParameters) => Rewriter
@@ -45,18 +40,9 @@ export async function rewrite(
   const { rewriter } = pinned.profile.parameters
   if (rewriter === null || !pinned.assistance) return []
   const knowledgeBase = withinFilters(rewriter.description, pinned.filters)
-  try {
-    const { queries, tokens } = await slot.whileReleased(() => {
-      const timeoutMs = timeLeft('rewrite', context, pinned)
-      const call = rewriterOf(rewriter).rewrite(pinned.query, knowledgeBase, timeoutMs, context.signal)
-      return context.timings.wait('provider', call)
-    })
-    Object.assign(use, { result: 'rewritten', tokens })
-    return queries
-  } catch (cause) {
-    Object.assign(use, { result: 'failed', tokens: cause instanceof RewriterError ? cause.tokens : null })
-    const isAsked = !(cause instanceof OperatorError)
-    if (isAsked && rewriter.on_failure === 'decide_without' && !context.signal.aborted) return []
-    throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
-  }
+  const asking = { slot, use, done: 'rewritten', onFailure: rewriter.on_failure } as const
+  const rewriting = await askModel(context, asking, () =>
+    rewriterOf(rewriter).rewrite(pinned.query, knowledgeBase, timeLeft('rewrite', context, pinned), context.signal),
+  )
+  return rewriting?.queries ?? []
 }

@@ -5,8 +5,10 @@ import { hasEvidence, observedValueOf } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { mapModes, type ByMode } from './ask.ts'
 import { fitCalibration, correctNamed, type Fitted } from './calibration/fit.ts'
+import { auroc, type ScoredQuestion } from './metrics/abstention.ts'
 import { systemFigures, type SystemFigures } from './metrics/ranking.ts'
 import type { Outcome, Outcomes } from './outcomes.ts'
+import type { ReaderFigures } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
 
 /** Means over the questions that have a relevant record and are not labelled unanswerable. */
@@ -98,4 +100,24 @@ export function scoredBy(
 /** Returns the observed value as the gateway computes it; 0 where nothing was found. */
 export function observedValue(calibration: Calibration, { top, predictors }: Outcome): number {
   return observedValueOf(calibration, top.length, predictors)
+}
+
+/** How a model that the profile names decides on the labelled questions that it was asked about. */
+export function modelFigures(
+  model: string,
+  scored: readonly ScoredQuestion[],
+  { threshold }: Pick<Calibration, 'threshold'>,
+  isFitted: boolean,
+): ReaderFigures {
+  const answered = (sufficient: boolean): number =>
+    scored.filter((each) => each.sufficient === sufficient && each.score >= threshold).length
+  return {
+    model,
+    questions: scored.length,
+    answerable: scored.filter(({ sufficient }) => sufficient).length,
+    answered_answerable: answered(true),
+    answered_unanswerable: answered(false),
+    auroc: auroc(scored) ?? null,
+    is_fitted: isFitted,
+  }
 }

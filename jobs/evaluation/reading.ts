@@ -9,7 +9,7 @@ import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { askModes, servedMode, type AskContext, type RankedResult } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from './calibration/fit.ts'
-import { auroc } from './metrics/abstention.ts'
+import { modelFigures } from './figures.ts'
 import type { ReaderFigures } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
 
@@ -51,19 +51,9 @@ export async function measureReader(
       sufficient,
       score: probability(calibration, READER_PREDICTORS, features),
     }))
-  const answered = (sufficient: boolean): number =>
-    scored.filter((each) => each.sufficient === sufficient && each.score >= calibration.threshold).length
   return {
     parameters: { ...parameters, calibration },
-    figures: {
-      model: parameters.model,
-      questions: scored.length,
-      answerable: scored.filter(({ sufficient }) => sufficient).length,
-      answered_answerable: answered(true),
-      answered_unanswerable: answered(false),
-      auroc: auroc(scored) ?? null,
-      is_fitted: fitted !== undefined,
-    },
+    figures: modelFigures(parameters.model, scored, calibration, fitted !== undefined),
   }
 }
 

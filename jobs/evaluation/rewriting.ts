@@ -7,8 +7,7 @@ import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { servedOf, type AskRecordsContext } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { decisionOf } from './decision.ts'
-import type { DecisionOptions } from './figures.ts'
-import { auroc } from './metrics/abstention.ts'
+import { modelFigures, type DecisionOptions } from './figures.ts'
 import { askQuestions } from './outcomes.ts'
 import type { ReaderFigures } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
@@ -51,19 +50,9 @@ export async function measureRewriter(
     { ...context, profile },
     withQueries,
   )
-  const answered = (sufficient: boolean): number =>
-    scored.filter((each) => each.sufficient === sufficient && each.score >= calibration.threshold).length
   return {
     parameters: { ...parameters, calibration },
-    figures: {
-      model: parameters.model,
-      questions: scored.length,
-      answerable: scored.filter(({ sufficient }) => sufficient).length,
-      answered_answerable: answered(true),
-      answered_unanswerable: answered(false),
-      auroc: auroc(scored) ?? null,
-      is_fitted: isFitted,
-    },
+    figures: modelFigures(parameters.model, scored, calibration, isFitted),
   }
 }
 
