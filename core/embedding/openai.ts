@@ -43,7 +43,10 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
   async function embedAll(texts: readonly string[], offset: number, call: Calling): Promise<Embeddings> {
     const parts: Embeddings[] = []
     for (let from = 0; from < texts.length;) {
-      const part = texts.slice(from, from + (isCut(texts[from], call) ? 1 : requestTexts))
+      const most = texts.slice(from, from + requestTexts)
+      const cut = most.findIndex((text) => isCut(text, call))
+      // A text that is cut is asked about alone.
+      const part = cut === -1 ? most : most.slice(0, Math.max(1, cut))
       parts.push(await embedPart(part, offset + from, call))
       from += part.length
     }
@@ -51,22 +54,22 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
   }
 
   /** Whether the endpoint takes only a part of a query. What it does with a longer text is not known: it may cut it. */
-  function isCut(text: string | undefined, { role }: Calling): boolean {
-    const isBounded = role === 'query' && tokensMax !== undefined && options.windows !== true
-    return isBounded && text !== undefined && estimateTokens(text) > tokensMax
+  function isCut(text: string, { role }: Calling): boolean {
+    return role === 'query' && options.windows !== true && estimateTokens(text) > (tokensMax ?? Infinity)
   }
 
   /** Halves what the endpoint refuses: a refusal does not say reliably whether texts are too many or too long. */
   async function embedPart(texts: readonly string[], first: number, call: Calling): Promise<Embeddings> {
     const about = { first, count: texts.length }
     const [text = ''] = texts
-    const windows = call.role === 'query' && texts.length === 1 ? windowsOf(text, prefixes.query) : []
+    /** Undefined: no query, or one that is no longer than a window. */
+    const inWindows = (): Promise<Embeddings> | undefined => {
+      const windows = call.role === 'query' && texts.length === 1 ? windowsOf(text, prefixes.query) : []
+      return windows.length > 1 ? meanOf(embedOnce, windows, first, call) : undefined
+    }
     try {
-      if (windows.length > 1 && isCut(text, call)) return await meanOf(embedOnce, windows, first, call)
-      return await embedOnce(texts, first, call).catch((error: unknown) => {
-        if (windows.length > 1 && isRefusal(error)) return meanOf(embedOnce, windows, first, call)
-        throw error
-      })
+      const mean = isCut(text, call) ? await inWindows() : undefined
+      return mean ?? (await embedOnce(texts, first, call).catch((error: unknown) => refused(error, inWindows)))
     } catch (error) {
       if (!isRefusal(error) || texts.length === 1) throw asEmbeddingError(error, about, texts, tokensMax)
     }
@@ -139,6 +142,13 @@ async function meanOf(
   const sums = new Float64Array(vectors[0]?.length ?? 0)
   for (const vector of vectors) for (const [at, value] of vector.entries()) sums[at] = (sums[at] ?? 0) + value
   return { vectors: [unitVector(sums, sums.length, { first, count: 1 })], tokens, overlong: 0 }
+}
+
+/** @returns the query in windows, where a refusal may be for its length. @throws the error otherwise. */
+function refused(error: unknown, inWindows: () => Promise<Embeddings> | undefined): Promise<Embeddings> {
+  const mean = isRefusal(error) ? inWindows() : undefined
+  if (mean === undefined) throw error
+  return mean
 }
 
 interface Calling {

@@ -188,6 +188,14 @@ describe('texts of one request', () => {
     for (const [place, value] of sums.entries()) expect(vectors[0]?.[place]).toBeCloseTo(value / norm, 6)
   })
 
+  test('a query that may be cut is asked about alone, wherever it stands among others', async () => {
+    const { endpoint, embedder } = await open({}, { tokensMax: 250 })
+    const long = Array.from({ length: 640 }, (_, at) => `w${at}`).join(' ')
+    const { vectors } = await embedder.embed(['a', 'b', long, 'c'], 'query', signal)
+    expect(vectors).toHaveLength(4)
+    expect(endpoint.requests.map(({ input }) => input.length)).toEqual([2, 8, 1])
+  })
+
   test('no text gives no request', async () => {
     const { endpoint, embedder } = await open()
     expect(await embedder.embed([], 'passage', signal)).toEqual({ vectors: [], tokens: 0, overlong: 0 })
