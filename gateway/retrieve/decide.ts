@@ -7,8 +7,7 @@ import type { Evidence } from './search.ts'
 
 /**
  * Decides `answer` iff a passage remains, no explicit reference is unsupported, and the observed value reaches the
- * threshold of the calibration that decides. Where a model that the profile names did not help, only an answer is
- * delivered: an abstention might be owed to the failure.
+ * threshold of the calibration that decides.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node sent other predictors than the profile was calibrated on.
  */
 export function decide(pinned: PinnedRequest, evidence: Evidence): Abstention {

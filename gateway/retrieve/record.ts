@@ -69,14 +69,11 @@ export async function record(
     node: context.about.node ?? null,
     stage_ms: stageMs(context.timings),
   }
+  const isDigested = query.vector !== undefined || queries.length > 0
+  const key = isDigested ? fingerprintKeyOf(deps.serviceSecrets, pinned).key : undefined
   const replay = {
-    query_vector_digest:
-      query.vector === undefined
-        ? null
-        : queryVectorDigest(fingerprintKeyOf(deps.serviceSecrets, pinned).key, query.vector).toString('hex'),
-    rewriting_digests: queries.map((text) =>
-      queryFingerprint(fingerprintKeyOf(deps.serviceSecrets, pinned).key, text).toString('hex'),
-    ),
+    query_vector_digest: key && query.vector ? queryVectorDigest(key, query.vector).toString('hex') : null,
+    rewriting_digests: key ? queries.map((text) => queryFingerprint(key, text).toString('hex')) : [],
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.order ?? null,
   }

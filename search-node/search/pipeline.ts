@@ -68,8 +68,13 @@ export async function search(
 
 function queryOf(statistics: VersionStatistics, input: SearchInput): Query {
   const { text, rewritten = [], filters, onlyRows, withdrawn = [], ranking } = input
-  const written = rewritten.map((each) => statistics.withoutReferences(each)).filter((each) => each.trim() !== '')
-  const ranked = written.length > 0 ? written.slice(0, RANKING_TEXTS_MAX) : [text]
+  const written: string[] = []
+  for (const each of rewritten) {
+    const words = statistics.withoutReferences(each)
+    if (words.trim() !== '') written.push(words)
+    if (written.length === RANKING_TEXTS_MAX) break
+  }
+  const ranked = written.length > 0 ? written : [text]
   return {
     input,
     scope: { filters, onlyRows, withdrawn, collapseRevisionsOn: ranking.collapseRevisionsOn },
