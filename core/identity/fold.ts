@@ -28,8 +28,8 @@ const ASCII_ONLY = /^[\0-\x7f]*$/
 /**
  * Returns the one form of a key that law is known by: a document, provision, label, alias, anchor, URL, subject, code or
  * a reviewer's name. Keys of one form are one key. The form is NFKC, without invisible characters or letters of another
- * script that look like Latin ones (UTS #39), in one case, with one
- * dash, one apostrophe and only the spaces that tell keys apart. It does not depend on the machine's locale.
+ * script that look like Latin ones (UTS #39), in one case, with one dash, one apostrophe and only the spaces that tell
+ * keys apart. It does not depend on the machine's locale.
  */
 export function foldKey(text: string): FoldedKey {
   const plain = ASCII_ONLY.test(text) ? text.toLowerCase() : plainLetters(text)

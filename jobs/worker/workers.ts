@@ -92,28 +92,16 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
       )
     return outcome
   }
+  const start = <P, R>(name: QueueName, processor: Processor<P, R>, options: Partial<WorkerOptions> = {}) =>
+    startWorker(deps, stopping.signal, name, processor, options)
   const workers = [
-    startWorker<JobPayload, string>(deps, stopping.signal, 'build', buildThenTell(deps, stopping.signal), {
-      concurrency: deps.buildConcurrency,
+    start('build', buildThenTell(deps, stopping.signal), { concurrency: deps.buildConcurrency }),
+    start('activate', activateThenTrace, { concurrency: 4 }),
+    start('trace', (job: Job<JobPayload>) => writeTrace(deps, job.data.id, stopping.signal)),
+    start('capture', capture),
+    start('ledger', (job: Job<LedgerJobPayload>) => processLedgerJob(deps.database, job.data), {
+      concurrency: QUEUE_BOUNDS.ledgerConcurrency,
     }),
-    startWorker<JobPayload, string>(deps, stopping.signal, 'activate', activateThenTrace, { concurrency: 4 }),
-    startWorker<JobPayload, void>(
-      deps,
-      stopping.signal,
-      'trace',
-      (job) => writeTrace(deps, job.data.id, stopping.signal),
-      {},
-    ),
-    startWorker<JobPayload, string>(deps, stopping.signal, 'capture', capture, {}),
-    startWorker<LedgerJobPayload, void>(
-      deps,
-      stopping.signal,
-      'ledger',
-      (job) => processLedgerJob(deps.database, job.data),
-      {
-        concurrency: QUEUE_BOUNDS.ledgerConcurrency,
-      },
-    ),
   ]
   const periodic = startPeriodic(
     { database: deps.database, held: deps.held, onSuccess: deps.onTaskDone, log: deps.log },

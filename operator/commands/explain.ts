@@ -7,6 +7,7 @@ import type { FoundPassage } from '#core/domain/search.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { publicRequestId } from '#core/platform/ids.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { secretVariable } from '#jobs/platform/config.ts'
 import { withAudit } from '#operator/actions/operator.ts'
 import type { Commands } from '#operator/command-line/command.ts'
@@ -51,7 +52,6 @@ export const commands: Commands = [
   }),
 ]
 
-const REPLY_BYTES_MAX = 2_000_000
 const askedSchema = z.union([
   z.object({ request_id: z.string() }),
   z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
@@ -64,7 +64,13 @@ async function askedAt(
   query: string,
   { knowledgeBase, filters }: { readonly knowledgeBase: string | undefined; readonly filters: string | undefined },
 ): Promise<string> {
-  const body = { query, knowledge_base: knowledgeBase, filters: filters === undefined ? undefined : parsed(filters) }
+  const body = {
+    query,
+    knowledge_base: knowledgeBase,
+    filters: filters === undefined ? undefined : parsedJson(filters),
+  }
+  if (filters !== undefined && body.filters === undefined)
+    throw new OperatorError('--filters must be JSON, such as {"language": ["de"]}.')
   const reply = await fetch(new URL('/v1/retrieve', gateway), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -73,17 +79,10 @@ async function askedAt(
   }).catch((cause: unknown) => {
     throw new OperatorError(`No gateway answers at ${gateway}: name one with --gateway.`, { cause })
   })
-  const said = askedSchema.parse(JSON.parse((await reply.text()).slice(0, REPLY_BYTES_MAX)))
+  const { data: said } = askedSchema.safeParse(parsedJson(await reply.text()))
+  if (said === undefined) throw new OperatorError(`What answers at ${gateway} is no gateway: name one with --gateway.`)
   if ('error' in said) throw new OperatorError(`The gateway refused: ${said.error.code}: ${said.error.message}`)
   return said.request_id
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch (cause) {
-    throw new OperatorError('--filters must be JSON, such as {"language": ["de"]}.', { cause })
-  }
 }
 
 /** What an operator sees of one decision. Texts are those of the corpus and of the rewriter; none is kept. */
