@@ -67,13 +67,14 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   let at = front
   for (const { from, to, rank, text } of headings) {
     addParagraphs(reader, at, from)
-    const kind = PROVISION.test(text) ? 'section' : REPEALED_RANGE.test(text) ? 'sections' : provisionKind(text)
     const anchor = /\{#([^\s{}]+)\}\s*$/.exec(text)?.[1]
     // The marks of a heading are no text.
     const start = decoded.indexOf(text, starts[from] ?? 0)
+    const texts = textsIn({ line: from, from: start, to: start + text.length })
+    const shown = texts.map(({ value, rule }) => (rule === undefined ? value : '')).join('')
+    const kind = PROVISION.test(shown) ? 'section' : REPEALED_RANGE.test(shown) ? 'sections' : provisionKind(shown)
     const named = anchor === undefined ? {} : { anchor }
-    const heading = { is: 'heading', rank, kind: kind ?? 'heading', line: from + 1, ...named } as const
-    if (text !== '') blocks.push({ ...heading, texts: textsIn({ line: from, from: start, to: start + text.length }) })
+    if (text !== '') blocks.push({ is: 'heading', rank, kind: kind ?? 'heading', line: from + 1, ...named, texts })
     at = to
   }
   addParagraphs(reader, at, starts.length - 1)
