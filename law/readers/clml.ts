@@ -76,7 +76,6 @@ const ROLES = rolesByName(
   [marked(' '), 'Character'],
   [RAISED, 'Superior'],
   [LOWERED, 'Inferior'],
-  [marked('(', ')'), 'mfrac'],
 )
 
 const VOCABULARY = vocabularyOf({

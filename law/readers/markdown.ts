@@ -3,7 +3,8 @@ import { READER_BOUNDS } from './bounds.ts'
 import { commentsIn } from './comments.ts'
 import { decode } from './decode.ts'
 import { germanCitation } from './german-citation.ts'
-import type { MarkupFormat } from './format.ts'
+import type { ReaderLoss } from './document.ts'
+import type { MarkupFormat, ReadTree } from './format.ts'
 import { fieldsOf, isPublished, metadataOf, STATUSES, unreadStatus } from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
@@ -29,8 +30,14 @@ export const MARKDOWN: MarkupFormat = {
     !head.trimStart().startsWith('{'),
   roles: () => (element) => lineRole(element, true),
   fields: fieldsOf,
-  losses: unreadStatus,
+  losses: (read) => [...unreadStatus(read), ...picturesIn(read)],
   cite: germanCitation,
+}
+
+/** A picture stays in the text as it is written, and what it shows is not read. */
+function picturesIn({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
+  const found = texts.filter(({ parent, value }) => parent.name !== 'omitted' && /!\[[^\]\n]*\][([]/.test(value))
+  return found.length === 0 ? [] : [{ name: 'picture', count: found.length, line: found[0]?.line ?? 1 }]
 }
 
 function parseMarkdown(bytes: Uint8Array): MarkupTree {

@@ -1,4 +1,5 @@
 import { READER_BOUNDS } from './bounds.ts'
+import { MATHML } from './drawn.ts'
 import type { ReaderLoss } from './document.ts'
 import { dayIn, endIn, type Vocabulary } from './format.ts'
 import { isNoText, STANDINGS, standingOfClasses, standingOfStyle, type Standing } from './standing.ts'
@@ -17,8 +18,6 @@ interface VocabularyTable {
 
 /** Attributes of every format of markup. */
 const COMMON = wordSet('lang space base id class style dir schemaLocation noNamespaceSchemaLocation')
-/** Formulas have a vocabulary of their own. */
-const MATHML = 'http://www.w3.org/1998/Math/MathML'
 
 /** Makes the vocabulary of a format of its table, whose names are separated by spaces. */
 export function vocabularyOf({ elements, attributes, apart = '', out = {}, values = {} }: VocabularyTable): Vocabulary {

@@ -212,6 +212,27 @@ test('a rule of style that hides and is not understood is a loss; states of a pa
   expect(losses).toEqual([{ name: 'style rule p:nth-child(2n)', count: 1, line: 1 }])
 })
 
+test.each([
+  ['<img src="a.png" alt="map of\nthe harbour"/>', 'The [picture: map of the harbour] ends.', 'picture'],
+  ['<graphic src="a"/>', 'The [picture] ends.', 'picture'],
+  [
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><mtable><mi>a</mi></mtable></math>',
+    'The [formula] a ends.',
+    'formula with mtable',
+  ],
+  [
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac><msup><mi>x</mi><mn>2</mn></msup><annotation>y</annotation></math>',
+    'The ((a+b) / c)x^2 ends.',
+    undefined,
+  ],
+])('what has no letters is a mark and a loss, and a formula is in one line: %s', async (drawn, text, loss) => {
+  for (const { file, section } of FORMATS) {
+    const { provisions, losses } = await readText(file(section(1, 'Harbour', `The ${drawn} ends.`)))
+    expect(provisions.flatMap((each) => each.text ?? []).join('\n')).toContain(text)
+    expect(losses.find(({ name }) => name === loss)?.count).toBe(loss === undefined ? undefined : 1)
+  }
+})
+
 test('a struck heading begins a provision without force; a hidden one names none, and ends the one before', async () => {
   const heading = (inner: string): string => `<h2>${inner}</h2>`
   const { provisions } = await readText(
