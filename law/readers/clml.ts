@@ -18,7 +18,7 @@ import type { Role, Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 import { letters, roman } from './written-number.ts'
 import NAMES from './names/clml.json' with { type: 'json' }
-import { createWindow, vocabularyOf } from './vocabulary.ts'
+import { vocabularyOf, withWindow } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const DIVISIONS: ReadonlyMap<string, string> = new Map([
@@ -95,10 +95,7 @@ export const CLML: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, root, tag }) =>
     kind === 'xml' && root === 'Legislation' && tag.includes('legislation.gov.uk/namespaces/legislation'),
-  vocabulary: ({ tree }) => ({
-    ...VOCABULARY,
-    standingOf: createWindow(dayOf(tree.root), 'RestrictStartDate', 'RestrictEndDate'),
-  }),
+  vocabulary: ({ tree }) => withWindow(VOCABULARY, dayOf(tree.root), 'RestrictStartDate', 'RestrictEndDate'),
   roles: ({ tree }) => createRoles(firstLevelOf(tree.root)),
   fields: fieldsOf,
   cite: citationOf,

@@ -64,7 +64,8 @@ export function pageVocabulary({ tree: { root } }: ReadTree): Vocabulary {
 function createPageRoles(root: MarkupElement): Roles {
   const numbered = [...descendants(root)].filter(isProvisionHeading)
   const [only] = numbered
-  if (numbered.length < 2 && provisionKind(textOf(only) ?? '') === undefined) return createLineRoles(root)
+  // `Article 29 Working Party` is no article.
+  if (numbered.length < 2 && provisionKind(textOf(only) ?? '') !== 'section') return createLineRoles(root)
   const links = linksBefore(new Set(numbered))
   return (element) => {
     if (links.has(element)) return omitted('navigation')

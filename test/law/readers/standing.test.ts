@@ -93,6 +93,7 @@ const FORMATS: readonly Marks[] = [
       'status="pending"',
       'status="suspended"',
       'status="hadItsEffect"',
+      'status="expired"',
       'inEffect="false"',
       'endPeriod="2019-01-01"',
     ],
@@ -204,6 +205,18 @@ test.each([
   expect(losses.map((each) => each.name)).toEqual([name])
 })
 
+test('days of a provision are a loss where the file has no day to compare them with', async () => {
+  for (const [format, from] of [
+    ['uslm', 'startPeriod="2099-01-01"'],
+    ['clml', 'RestrictStartDate="2099-01-01"'],
+  ] as const) {
+    const marks = FORMATS.find((each) => each.format === format)
+    const file = marks?.file(marks.section(1, 'Fees', 'Due.', from)) ?? ''
+    const { losses } = await readText(file.replace(/<date>.*<\/date>|<dct:valid>.*<\/dct:valid>/, ''))
+    expect(losses.map(({ name }) => name)).toEqual([`attribute ${from.split('=')[0]}`])
+  }
+})
+
 test('a rule of style that hides and is not understood is a loss; states of a page in use hide nothing', async () => {
   const style = '<style>p:nth-child(2n){display:none} a:hover, p::after{display:none}</style>'
   const { losses } = await readText(
@@ -248,8 +261,10 @@ const schemasSchema = z.record(
   z.string(),
   z.object({ sha256: z.record(z.string(), z.string()), elements: z.string(), attributes: z.string() }),
 )
-/** Attributes of which every value is a loss: an alternative version, and a status that holds in part. */
-const NEVER_UNDERSTOOD = new Set(['alternativeTo', 'partial'])
+/** Attributes that are a loss: an alternative version, a status that holds in part, and days in a file without a day. */
+const NEVER_UNDERSTOOD = new Set(
+  'alternativeTo partial startPeriod endPeriod RestrictStartDate RestrictEndDate'.split(' '),
+)
 
 test.each([AKOMA_NTOSO, CLML, USLM])(
   'the vocabulary of $format has every name of its schema',
