@@ -225,6 +225,13 @@ test('a rule of style that hides and is not understood is a loss; states of a pa
   expect(losses).toEqual([{ name: 'style rule p:nth-child(2n)', count: 1, line: 1 }])
 })
 
+test('white text is a loss, unless something around it colours the ground', async () => {
+  const text =
+    '<p style="color: #FFF">A</p><p><font color="white">B</font></p><div style="background:navy"><p style="color:white">C</p></div>'
+  const { losses } = await readText(`<!doctype html><html><body><h1>Order</h1>${text}</body></html>`)
+  expect(losses).toEqual([{ name: 'white text', count: 2, line: 1 }])
+})
+
 test.each([
   ['<img src="a.png" alt="map of\nthe harbour"/>', 'The [picture: map of the harbour] ends.', 'picture'],
   ['<graphic src="a"/>', 'The [picture] ends.', 'picture'],
