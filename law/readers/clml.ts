@@ -95,7 +95,11 @@ export const CLML: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, root, tag }) =>
     kind === 'xml' && root === 'Legislation' && tag.includes('legislation.gov.uk/namespaces/legislation'),
-  vocabulary: ({ tree }) => withWindow(VOCABULARY, dayOf(tree.root), 'RestrictStartDate', 'RestrictEndDate'),
+  vocabulary: ({ tree: { root } }) => {
+    // The whole text states the day from which it holds.
+    const day = dayOf(root) ?? dayIn(attribute(root, 'RestrictStartDate'))
+    return withWindow(VOCABULARY, day, 'RestrictStartDate', 'RestrictEndDate')
+  },
   roles: ({ tree }) => createRoles(firstLevelOf(tree.root)),
   fields: fieldsOf,
   cite: citationOf,

@@ -1,3 +1,4 @@
+import { foldKey } from '#core/identity/fold.ts'
 import type { Role } from './roles.ts'
 import { attribute, oneLine, textOf, wordSet, type MarkupElement } from './tree.ts'
 
@@ -18,7 +19,7 @@ const UNREAD = wordSet('mover munder munderover mtable mmultiscripts mprescripts
 /** What has no letters, or not in a line, in any format: a mark in the text, and a loss where the mark does not say all. */
 export function drawnRole(element: MarkupElement): Role | undefined {
   const { name, namespace, parent, place } = element
-  if (PICTURES.has(name.toLowerCase())) {
+  if (PICTURES.has(foldKey(name))) {
     const words = oneLine(attribute(element, 'alt', 'AltText', 'descr', 'title') ?? '').slice(0, WORDS_MAX)
     return { is: 'marked', before: ` [picture${words === '' ? '' : `: ${words}`}] `, after: '', loss: 'picture' }
   }
