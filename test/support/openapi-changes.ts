@@ -40,10 +40,12 @@ function schemaChanges(before: Json, after: Json, direction: Direction, at: stri
     const narrower = sign * ((now ?? 0) - (old ?? 0)) < 0
     return old !== now && narrower === (direction === 'request') ? [`${at}: ${keyword} changed`] : []
   }
+  // A reply may become one of several, each as narrow as the one before.
+  if (direction === 'reply' && before.anyOf === undefined && after.anyOf !== undefined)
+    return listOf(after.anyOf).flatMap((one, n) => schemaChanges(before, objectOf(one), direction, `${at}|${n}`))
   const [values, valuesNow] = [listOf(before.enum), listOf(after.enum)]
   const [held, holding] = direction === 'request' ? [values, valuesNow] : [valuesNow, values]
-  const enumChanged =
-    holding.length > 0 ? held.some((value) => !holding.includes(value)) : held.length !== holding.length
+  const enumChanged = holding.length > 0 && (held.length === 0 || held.some((value) => !holding.includes(value)))
   const [required, requiredNow] = [listOf(before.required), listOf(after.required)]
   const [demanded, demandedBefore] = direction === 'request' ? [requiredNow, required] : [required, requiredNow]
   const properties = Object.entries(objectOf(before.properties))
