@@ -47,6 +47,15 @@ describe('The OpenAPI document', () => {
   test('breaks no caller of the last release: its document is openapi-released.json', () => {
     expect(breakingChanges(JSON.parse(released), JSON.parse(document))).toEqual([])
   })
+
+  test('may gain a field of an answer, and loses none', () => {
+    const score = '"score":{"type":"number"'
+    expect(document).toContain(score)
+    const faults = (field: string): readonly string[] =>
+      breakingChanges(JSON.parse(document), JSON.parse(document.replace(score, field)))
+    expect(faults(`"rank":{"type":"integer"},${score}`)).toEqual([])
+    expect(faults('"score":{"type":"string"')).toContain('post /v1/retrieve 200|0/results/*/score: type changed')
+  })
 })
 
 /** The released document with one text replaced. */
