@@ -4,12 +4,17 @@ import type { ErrorCode } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import { ABSTENTION_EXAMPLE, ANSWER_EXAMPLE, ERROR_EXAMPLES, REQUEST_EXAMPLE } from './openapi-examples.ts'
 import {
-  abstentionSchema,
+  abstainSchema,
+  answerSchema,
   errorDetailSchema,
+  errorReasonSchema,
   errorResponseSchema,
+  replySchema,
   resultSchema,
   retrievalRequestSchema,
   retrievalResponseSchema,
+  signalSchema,
+  unsupportedReasonSchema,
 } from './retrieve/schema.ts'
 
 /** Bodies of errors by the codes that a status has. */
@@ -38,7 +43,9 @@ const REASONS: Readonly<Record<string, string>> = {
   400:
     'Malformed JSON, a key that is given twice, a request outside the schema, or a faulty header. A header that only ' +
     'browsers send is one: keys are used from servers alone. Uses no Idempotency-Key up.',
-  401: 'Missing, invalid, revoked, expired or wrong-environment key; all alike. Uses no Idempotency-Key up.',
+  401:
+    'Missing, invalid, revoked, expired or wrong-environment key; all keys alike. A header without the scheme Bearer ' +
+    'says so. Uses no Idempotency-Key up.',
   403:
     'A filter or profile outside the entitlement (details list what it holds), a key without the scope, or a ' +
     'knowledge base that is not active for this client. Uses no Idempotency-Key up.',
@@ -46,7 +53,8 @@ const REASONS: Readonly<Record<string, string>> = {
   405: 'Unknown method of a path.',
   409:
     'The Idempotency-Key was already received: admitted and not refunded. details say whether the body is the same ' +
-    '(reason same_body or another_body), while that can be told. It comes before any 429, and is not charged.',
+    '(reason same_body or another_body), while that can be told. The first reply cannot be had again: ask with a new ' +
+    'key. It comes before any 429, and is not charged.',
   413: `The body exceeds ${GATEWAY_BOUNDS.bodyBytesMax} bytes.`,
   429:
     'RATE_LIMITED: a throttle is active (retryable); the reason of details is rate, concurrency or exposure. ' +
@@ -91,10 +99,15 @@ function componentSchemas(): Record<string, unknown> {
   replies.add(resultSchema.shape.document, { id: 'Document' })
   replies.add(resultSchema.shape.citation, { id: 'Citation' })
   replies.add(resultSchema.shape.metadata, { id: 'PassageMetadata' })
-  replies.add(abstentionSchema, { id: 'Abstention' })
-  replies.add(abstentionSchema.shape.unsupported_explicit_references.element, { id: 'UnsupportedReference' })
-  replies.add(retrievalResponseSchema.shape.usage, { id: 'Usage' })
-  replies.add(retrievalResponseSchema, { id: 'RetrievalResponse' })
+  const { abstention, usage } = retrievalResponseSchema.shape
+  replies.add(signalSchema, { id: 'Signal' })
+  replies.add(unsupportedReasonSchema, { id: 'UnsupportedReason' })
+  replies.add(abstention.shape.unsupported_explicit_references.element, { id: 'UnsupportedReference' })
+  replies.add(usage, { id: 'Usage' })
+  replies.add(answerSchema, { id: 'Answer' })
+  replies.add(abstainSchema, { id: 'Abstention' })
+  replies.add(replySchema, { id: 'RetrievalResponse' })
+  replies.add(errorReasonSchema, { id: 'ErrorReason' })
   replies.add(errorDetailSchema, { id: 'ErrorDetail' })
   for (const [id, codes] of Object.entries(ERROR_SCHEMAS)) replies.add(errorResponseSchema(codes), { id })
   const schemas = [requests, replies].flatMap((registry) =>

@@ -15,7 +15,7 @@ release. It is a gauge: nothing fails.
 `
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const RECORD = fileURLToPath(new URL('./size.json', import.meta.url))
-const ROOMS = ['gateway', 'search-node', 'core', 'law', 'jobs', 'operator', 'proto', 'test']
+const ROOMS = ['gateway', 'search-node', 'core', 'law', 'jobs', 'operator', 'clients', 'proto', 'test']
 const CODE = /\.(?:ts|mts|mjs|js|sql|lua|css|proto|py)$/
 /** The documents of the project, without the law that the demo serves. */
 const DOCUMENT = /^(?!.*\/rulebook\/).*\.md$/

@@ -31,7 +31,7 @@ const catalogue = {
   REQUEST_ALREADY_PROCESSED: {
     status: 409,
     retryable: false,
-    message: 'This Idempotency-Key was already received; look up original_request_id instead of sending it again.',
+    message: 'This Idempotency-Key was already received: the first reply cannot be had again; ask with a new key.',
   },
   RATE_LIMITED: {
     status: 429,
@@ -55,8 +55,9 @@ const catalogue = {
   },
 } as const satisfies Record<string, { status: number; retryable: boolean; message: string }>
 
-/** What INVALID_REQUEST means under a status of its own. */
-const messageOfStatus = {
+/** What a code means in a special case: INVALID_REQUEST under a status of its own, and a header without its scheme. */
+const SPECIAL_MESSAGES = {
+  scheme: 'The header Authorization must be the scheme Bearer, a space and the API key.',
   404: 'There is no such path; the one operation is POST /v1/retrieve, and GET /openapi.json describes it.',
   405: 'The path does not take this method; Allow lists those that it takes.',
   413: 'The body is too large; shorten it before sending it again.',
@@ -64,6 +65,18 @@ const messageOfStatus = {
 
 export type ErrorCode = keyof typeof catalogue
 export const ERROR_CODES = Object.keys(catalogue) as readonly ErrorCode[]
+
+export const ERROR_REASONS = [
+  'unknown_field',
+  'not_entitled',
+  'same_body',
+  'another_body',
+  'rate',
+  'concurrency',
+  'day',
+  'month',
+  'exposure',
+] as const
 
 /**
  * One fault of a request: its position and a message, never the value that was sent. The position is a JSON pointer
@@ -73,7 +86,7 @@ export interface ErrorDetail {
   readonly path: string
   readonly message: string
   /** For programs. */
-  readonly reason?: string
+  readonly reason?: (typeof ERROR_REASONS)[number]
   /** Of the exposure: what is not served, and when it is served again. */
   readonly scope?: string
   readonly access_grows_at?: string
@@ -82,7 +95,9 @@ export interface ErrorDetail {
 export interface ServiceErrorOptions {
   readonly cause?: unknown
   /** INVALID_REQUEST under another status. */
-  readonly status?: keyof typeof messageOfStatus
+  readonly status?: Exclude<keyof typeof SPECIAL_MESSAGES, 'scheme'>
+  /** INVALID_API_KEY where no key could be read. */
+  readonly lacksScheme?: boolean
   /** Methods that the path takes; only with 405. */
   readonly allow?: string
   readonly details?: readonly ErrorDetail[]
@@ -105,8 +120,9 @@ export class ServiceError extends Error {
 
   constructor(code: ErrorCode, options: ServiceErrorOptions = {}) {
     const entry = catalogue[code]
+    const special = options.status ?? (options.lacksScheme === true ? 'scheme' : undefined)
     super(
-      options.status === undefined ? entry.message : messageOfStatus[options.status],
+      special === undefined ? entry.message : SPECIAL_MESSAGES[special],
       options.cause === undefined ? undefined : { cause: options.cause },
     )
     this.name = 'ServiceError'

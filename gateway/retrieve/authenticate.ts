@@ -17,11 +17,14 @@ export interface AuthenticateDeps extends AccessDeps {
 }
 
 /**
- * Identifies the caller from the Authorization header alone. Every refused key gets the same 401.
+ * Identifies the caller from the Authorization header alone. Every refused key gets the same 401; a header without the
+ * scheme gets one that says so, which tells nothing of a key.
  * @throws ServiceError as `usable`; INTERNAL_UNAVAILABLE when the database cannot be read.
  */
 export async function authenticate(deps: AuthenticateDeps, context: RequestContext): Promise<void> {
-  const key = bearerKey(context.incoming.headers.authorization)
+  const { authorization = '' } = context.incoming.headers
+  if (!/^Bearer /i.test(authorization)) throw new ServiceError('INVALID_API_KEY', { lacksScheme: true })
+  const key = /^Bearer ([\w-]{1,128})$/i.exec(authorization)?.[1]
   if (key === undefined || !keyIsWellFormed(key) || !key.startsWith(`erk_${deps.environment}_`))
     throw new ServiceError('INVALID_API_KEY')
   const digests = deps.peppers.map((pepper) => keyDigest(key, pepper))
@@ -32,10 +35,6 @@ export async function authenticate(deps: AuthenticateDeps, context: RequestConte
   if (access === undefined) deps.failures.count(address)
   usable(deps.environment, access)
   context.digests = digests
-}
-
-function bearerKey(header: string | undefined): string | undefined {
-  return /^Bearer ([\w-]{1,128})$/i.exec(header ?? '')?.[1]
 }
 
 /**

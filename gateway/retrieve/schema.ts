@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { EVIDENCE_SIGNALS } from '#core/domain/retrieval-profile.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import { ServiceError, type ErrorCode, type ErrorDetail } from '#core/platform/errors.ts'
+import { ERROR_REASONS, ServiceError, type ErrorCode, type ErrorDetail } from '#core/platform/errors.ts'
 
 /** Whether the text has at most `charactersMax` Unicode code points, which is how the contract counts characters. */
 export function hasAtMostCharacters(charactersMax: number, text: string): boolean {
@@ -76,7 +77,7 @@ export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {
         ? issue.keys.map((key) => ({
             path: pointer([...issue.path, key]),
             message: 'is not a field of the request',
-            reason: 'unknown_field',
+            reason: 'unknown_field' as const,
           }))
         : { path: pointer(issue.path), message: messageOf(issue) },
     )
@@ -147,23 +148,27 @@ export const resultSchema = z.strictObject({
 })
 export type Result = z.infer<typeof resultSchema>
 
-export const abstentionSchema = z.strictObject({
-  decision: z.enum(['answer', 'abstain']).meta({
-    description:
-      'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.',
-  }),
-  signal: z.string(),
+const decisionMeta = {
+  description:
+    'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.',
+}
+export const signalSchema = z.enum(EVIDENCE_SIGNALS).meta({ description: 'What observed_value rests on.' })
+export const unsupportedReasonSchema = z.enum(['not_in_corpus', 'outside_filters', 'withdrawn']).meta({
+  description:
+    'outside_filters: the filters of this request exclude what is held. withdrawn: what would support it is ' +
+    'withdrawn from service. not_in_corpus: anything else.',
+})
+
+const abstentionSchema = z.strictObject({
+  decision: z.enum(['answer', 'abstain']).meta(decisionMeta),
+  signal: signalSchema,
   threshold: z.number(),
   observed_value: z.number().meta({ description: '0 when no passage remains.' }),
   unsupported_explicit_references: z.array(
     z.strictObject({
       text: z.string(),
       normalized: z.string(),
-      reason: z.enum(['not_in_corpus', 'outside_filters', 'withdrawn']).meta({
-        description:
-          'outside_filters: the filters of this request exclude what is held. withdrawn: what would support it is ' +
-          'withdrawn from service. not_in_corpus: anything else.',
-      }),
+      reason: unsupportedReasonSchema,
     }),
   ),
 })
@@ -174,7 +179,7 @@ export const retrievalResponseSchema = z.strictObject({
   knowledge_base: z.string(),
   version: z.uuid(),
   retrieval_profile: z.uuid(),
-  results: z.array(resultSchema).meta({ description: 'Empty when the decision is abstain.' }),
+  results: z.array(resultSchema),
   trace_id: traceId,
   abstention: abstentionSchema,
   usage: z.strictObject({
@@ -197,13 +202,22 @@ export const retrievalResponseSchema = z.strictObject({
 })
 export type RetrievalResponse = z.infer<typeof retrievalResponseSchema>
 
+/** A reply as the contract has it: `results` go with the decision. */
+export const answerSchema = retrievalResponseSchema.extend({
+  results: z.array(resultSchema).min(1).meta({ description: 'Best first.' }),
+  abstention: abstentionSchema.extend({ decision: z.enum(['answer']).meta(decisionMeta) }),
+})
+export const abstainSchema = retrievalResponseSchema.extend({
+  results: z.array(resultSchema).max(0).meta({ description: 'No passage.' }),
+  abstention: abstentionSchema.extend({ decision: z.enum(['abstain']).meta(decisionMeta) }),
+})
+export const replySchema = z.union([answerSchema, abstainSchema])
+
+export const errorReasonSchema = z.enum(ERROR_REASONS).meta({ description: 'For programs.' })
 export const errorDetailSchema = z.strictObject({
   path: z.string().meta({ description: 'A JSON pointer into the body, the name of a header, (body) or (plan).' }),
   message: z.string(),
-  reason: z.string().optional().meta({
-    description:
-      'For programs: unknown_field, not_entitled, same_body, another_body, rate, concurrency, day, month or exposure.',
-  }),
+  reason: errorReasonSchema.optional(),
   scope: z.string().optional().meta({
     description: 'Of exposure: knowledge_base, or document: and its id; other documents are served.',
   }),

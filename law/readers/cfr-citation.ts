@@ -70,6 +70,9 @@ function appendixOf(provision: CitedProvision, words: string): Partial<Citation>
     /^(?:Appendix|APPENDIX)\s+((?!TO\b)[A-Z]{1,2}(?:-\d+)?|[IVXL]+|\d+)(?![\w-])(\s+(?:to|TO)\s+(?:Subpart|SUBPART)\b)?/.exec(
       name,
     ) ?? []
+  const table =
+    /^(?:Table|Figure|Exhibit|Attachment|Supplement)\s+[A-Z\d]+(?:-\d+)?(?:\s+to\s+Subpart\s+[A-Z]+)?/i.exec(name)
+  if (table !== null) return { reference: `${words}, ${table[0]}` }
   return letter === undefined || subpart !== undefined ? {} : { reference: `${words}, Appendix ${letter}` }
 }
 

@@ -18,7 +18,7 @@ import type { Role, Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 import { letters, roman } from './written-number.ts'
 import NAMES from './names/clml.json' with { type: 'json' }
-import { createWindow, vocabularyOf } from './vocabulary.ts'
+import { vocabularyOf, withWindow } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const DIVISIONS: ReadonlyMap<string, string> = new Map([
@@ -76,7 +76,6 @@ const ROLES = rolesByName(
   [marked(' '), 'Character'],
   [RAISED, 'Superior'],
   [LOWERED, 'Inferior'],
-  [marked('(', ')'), 'mfrac'],
 )
 
 const VOCABULARY = vocabularyOf({
@@ -96,10 +95,11 @@ export const CLML: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, root, tag }) =>
     kind === 'xml' && root === 'Legislation' && tag.includes('legislation.gov.uk/namespaces/legislation'),
-  vocabulary: ({ tree }) => ({
-    ...VOCABULARY,
-    standingOf: createWindow(dayOf(tree.root), 'RestrictStartDate', 'RestrictEndDate'),
-  }),
+  vocabulary: ({ tree: { root } }) => {
+    // The whole text states the day from which it holds.
+    const day = dayOf(root) ?? dayIn(attribute(root, 'RestrictStartDate'))
+    return withWindow(VOCABULARY, day, 'RestrictStartDate', 'RestrictEndDate')
+  },
   roles: ({ tree }) => createRoles(firstLevelOf(tree.root)),
   fields: fieldsOf,
   cite: citationOf,

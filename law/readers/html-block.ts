@@ -25,7 +25,9 @@ const htmlBlock: Rule = (state, startLine, endLine, silent) => {
   const limit = isComment || state.level > 0 ? endLine : Math.min(endLine, headingAfter(state, startLine))
   if (!commonMarkRule(state, startLine, limit, false)) return false
   const block = state.src.slice(state.bMarks[startLine], state.eMarks[state.line - 1])
-  if (commentsIn(block, 'html').openAt === undefined) return true
+  const { openAt } = commentsIn(block, 'html')
+  // A hidden or struck element may hold other blocks, and ends where its end is found.
+  if (openAt === undefined || !block.startsWith('<!--', openAt)) return true
   state.line = endOfComment(state, endLine)
   const token = state.tokens.at(-1)
   if (token !== undefined) token.map = [startLine, state.line]

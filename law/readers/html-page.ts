@@ -60,10 +60,12 @@ export function pageVocabulary({ tree: { root } }: ReadTree): Vocabulary {
   return { ...VOCABULARY, standingOf: createStyles(root) }
 }
 
-/** On a page of law, headings with the number of a provision begin provisions; one such heading may be a title. */
+/** On a page of law, headings with the number of a provision begin provisions; a title may begin with one. */
 function createPageRoles(root: MarkupElement): Roles {
   const numbered = [...descendants(root)].filter(isProvisionHeading)
-  if (numbered.length < 2) return createLineRoles(root)
+  const [only] = numbered
+  // `Article 29 Working Party` is no article.
+  if (numbered.length < 2 && provisionKind(textOf(only) ?? '') !== 'section') return createLineRoles(root)
   const links = linksBefore(new Set(numbered))
   return (element) => {
     if (links.has(element)) return omitted('navigation')

@@ -3,7 +3,8 @@ import { READER_BOUNDS } from './bounds.ts'
 import { commentsIn } from './comments.ts'
 import { decode } from './decode.ts'
 import { germanCitation } from './german-citation.ts'
-import type { MarkupFormat } from './format.ts'
+import type { ReaderLoss } from './document.ts'
+import type { MarkupFormat, ReadTree } from './format.ts'
 import { fieldsOf, isPublished, metadataOf, STATUSES, unreadStatus } from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
@@ -29,8 +30,14 @@ export const MARKDOWN: MarkupFormat = {
     !head.trimStart().startsWith('{'),
   roles: () => (element) => lineRole(element, true),
   fields: fieldsOf,
-  losses: unreadStatus,
+  losses: (read) => [...unreadStatus(read), ...picturesIn(read)],
   cite: germanCitation,
+}
+
+/** A picture stays in the text as it is written, and what it shows is not read. */
+function picturesIn({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
+  const found = texts.filter(({ parent, value }) => parent.name !== 'omitted' && /!\[[^\]\n]*\][([]/.test(value))
+  return found.length === 0 ? [] : [{ name: 'picture', count: found.length, line: found[0]?.line ?? 1 }]
 }
 
 function parseMarkdown(bytes: Uint8Array): MarkupTree {
@@ -67,13 +74,14 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   let at = front
   for (const { from, to, rank, text } of headings) {
     addParagraphs(reader, at, from)
-    const kind = PROVISION.test(text) ? 'section' : REPEALED_RANGE.test(text) ? 'sections' : provisionKind(text)
     const anchor = /\{#([^\s{}]+)\}\s*$/.exec(text)?.[1]
     // The marks of a heading are no text.
     const start = decoded.indexOf(text, starts[from] ?? 0)
+    const texts = textsIn({ line: from, from: start, to: start + text.length })
+    const shown = texts.map(({ value, rule }) => (rule === undefined ? value : '')).join('')
+    const kind = PROVISION.test(shown) ? 'section' : REPEALED_RANGE.test(shown) ? 'sections' : provisionKind(shown)
     const named = anchor === undefined ? {} : { anchor }
-    const heading = { is: 'heading', rank, kind: kind ?? 'heading', line: from + 1, ...named } as const
-    if (text !== '') blocks.push({ ...heading, texts: textsIn({ line: from, from: start, to: start + text.length }) })
+    if (text !== '') blocks.push({ is: 'heading', rank, kind: kind ?? 'heading', line: from + 1, ...named, texts })
     at = to
   }
   addParagraphs(reader, at, starts.length - 1)

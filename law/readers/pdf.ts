@@ -29,6 +29,8 @@ type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>
 
 async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
   assertUnpacked(bytes)
+  if (!process.listeners('unhandledRejection').includes(passOverParser))
+    process.on('unhandledRejection', passOverParser)
   const pdf = await opened(bytes)
   try {
     if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
@@ -48,6 +50,11 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
   } finally {
     await pdf.loadingTask.destroy()
   }
+}
+
+/** Of a damaged file, the parser leaves rejections that nobody awaits; they end no process. Any other one does. */
+function passOverParser(reason: unknown): void {
+  if (!(reason instanceof Error && reason.stack?.includes('pdfjs') === true)) throw reason
 }
 
 /** Characters before a stream in which its dictionary says what it is. */

@@ -118,9 +118,24 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     tree,
     coverage: coverageOf(tree, provisions, omitted),
     warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
-    losses: [...unknown, ...(format.losses?.(read) ?? []), ...unmarked(format.format, provisions)],
+    losses: [
+      ...unknown,
+      ...counted(walked.losses),
+      ...(format.losses?.(read) ?? []),
+      ...unmarked(format.format, provisions),
+    ],
     cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
+}
+
+/** One loss for each name. */
+function counted(losses: readonly ReaderLoss[]): readonly ReaderLoss[] {
+  const names = new Map(losses.map((each) => [each.name, { ...each, count: 0 }]))
+  for (const { name, count, line } of losses.toReversed()) {
+    const found = names.get(name)
+    names.set(name, { name, count: count + (found?.count ?? 0), line })
+  }
+  return [...names.values()]
 }
 
 /** Kinds that hold provisions, or stand beside them. */

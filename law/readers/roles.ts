@@ -34,7 +34,14 @@ export type Role =
   /** Number or heading of the provision around it. */
   | { readonly is: 'label' | 'heading' }
   /** Text around which marks stand that the format leaves out. */
-  | { readonly is: 'marked'; readonly before: string; readonly after: string; readonly label?: boolean }
+  | {
+      readonly is: 'marked'
+      readonly before: string
+      readonly after: string
+      readonly label?: boolean
+      /** What the mark stands for and the text lacks. */
+      readonly loss?: string
+    }
   | { readonly is: 'block' | 'inline' | 'break' | 'lines' | 'row' | 'cell' }
   | { readonly is: 'item'; readonly mark: string }
   /** A note that is written where it is referred to: it follows the text of its provision. */

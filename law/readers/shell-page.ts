@@ -1,12 +1,25 @@
 import type { ReaderLoss } from './document.ts'
 import { unreadStyles } from './html-style.ts'
-import { allNamed, firstNamed, textOf, writtenIn, type MarkupElement } from './tree.ts'
+import { allNamed, attribute, descendants, firstNamed, textOf, writtenIn, type MarkupElement } from './tree.ts'
 
 /** What a server sends in place of a page, with status 200, or before a script fetches its text. */
 const INSTEAD =
   /maintenance|temporarily (?:unavailable|out of service)|service unavailable|not available in html|under construction|access denied|page not found|(?:enable|requires?|need to enable|turn on) java ?script|javascript (?:is )?(?:required|disabled)|just a moment|verify (?:that )?you are (?:a )?human|captcha|session (?:has )?expired|please wait|^loading\b|wartungsarbeiten|nicht verfügbar|en mantenimiento|no disponible|indisponible|manutenzione|manutenção/i
 const SHELL_CHARACTERS_MAX = 3_000
 const SCRIPTED_CHARACTERS_MAX = 60
+
+const WHITE = /^(?:white|#fff(?:fff)?|rgb\(255,255,255\))$/i
+
+/** White letters on a ground that nothing around them colours. */
+function isWhite(element: MarkupElement): boolean {
+  const style = (attribute(element, 'style') ?? '').replaceAll(/\s+/g, '')
+  const colour =
+    /(?:^|;)color:([^;!]+)/i.exec(style)?.[1] ?? (element.name === 'font' ? attribute(element, 'color') : '')
+  if (!WHITE.test(colour ?? '')) return false
+  for (let next: MarkupElement | undefined = element; next !== undefined; next = next.parent)
+    if (next.attributes.has('bgcolor') || /background/i.test(attribute(next, 'style') ?? '')) return false
+  return true
+}
 
 /** What a page shows, or hides, in another way than by its text. */
 export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
@@ -19,8 +32,10 @@ export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
       ? undefined
       : INSTEAD.exec(`${text} ${textOf(firstNamed(root, 'noscript')) ?? ''}`)?.[0]
   const scripts = allNamed(root, 'script').some((each) => each.attributes.has('src') || writtenIn(each).trim() !== '')
+  const white = [...descendants(body)].filter((each) => isWhite(each) && textOf(each) !== undefined)
   return [
     ...unreadStyles(root),
+    ...(white.length === 0 ? [] : [{ name: 'white text', count: white.length, line: white[0]?.line ?? line }]),
     ...(phrase === undefined ? [] : [{ name: `page that says "${phrase}"`, count: 1, line }]),
     ...(scripts && text.length < SCRIPTED_CHARACTERS_MAX
       ? [{ name: 'page whose text a script brings', count: 1, line }]

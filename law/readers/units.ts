@@ -1,5 +1,5 @@
 import type { Provision } from './document.ts'
-import type { Role, RoleContext } from './roles.ts'
+import type { Role, RoleContext, Roles } from './roles.ts'
 import { isNoText, saysNoForce, type Standing } from './standing.ts'
 import type { TextWriter } from './text-writer.ts'
 import { oneLine, stack, textOf, type MarkupElement, type MarkupNode } from './tree.ts'
@@ -136,6 +136,15 @@ export function isStatement({ standing, writer, heading, label }: OpenUnit): boo
   if (isNoText(standing)) return false
   if (!writer.isEmpty) return saysNoForce(writer.text)
   return saysNoForce(heading.isEmpty ? label.text : heading.text)
+}
+
+/** Whether a node puts text, or a mark of it, into its line. */
+export function writes(node: MarkupNode, roles: Roles, context: RoleContext): boolean {
+  if (node.kind === 'text') return node.value.trim() !== ''
+  if (node.standing !== undefined) return false
+  const role = roles(node, context)
+  if (role.is === 'marked' && role.loss !== undefined) return true
+  return role.is !== 'omit' && node.children.some((child) => writes(child, roles, context))
 }
 
 /** Whether an element that is out of force is left out as a whole: a provision is read, and named. */

@@ -7,7 +7,7 @@ import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
 import { CITED_TITLE_CHARACTERS_MAX, wordsCitation } from './words-citation.ts'
 import NAMES from './names/uslm.json' with { type: 'json' }
-import { createWindow, vocabularyOf } from './vocabulary.ts'
+import { vocabularyOf, withWindow } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 const DIVISIONS = wordSet(
@@ -46,7 +46,7 @@ const VOCABULARY = vocabularyOf({
     inEffect: { repealed: 'false', 'in force': 'true' },
     status: {
       repealed: 'repealed omitted transferred renumbered reserved vacant',
-      ended: 'hadItsEffect',
+      ended: 'hadItsEffect expired terminated',
       prospective: 'pending',
       suspended: 'suspended',
       'in force': 'inEffect crossReference',
@@ -62,10 +62,7 @@ export const USLM: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, tag }) =>
     kind === 'xml' && /schemas\.gpo\.gov\/xml\/uslm|xml\.house\.gov\/schemas\/uslm/.test(tag),
-  vocabulary: (read) => ({
-    ...VOCABULARY,
-    standingOf: createWindow(fieldsOf(read).effectiveFrom?.day, 'startPeriod', 'endPeriod'),
-  }),
+  vocabulary: (read) => withWindow(VOCABULARY, fieldsOf(read).effectiveFrom?.day, 'startPeriod', 'endPeriod'),
   roles: () => roleOf,
   fields: fieldsOf,
   cite: citationOf,

@@ -1,4 +1,5 @@
 import { READER_BOUNDS } from './bounds.ts'
+import { MATHML } from './drawn.ts'
 import type { ReaderLoss } from './document.ts'
 import { dayIn, endIn, type Vocabulary } from './format.ts'
 import { isNoText, STANDINGS, standingOfClasses, standingOfStyle, type Standing } from './standing.ts'
@@ -17,8 +18,6 @@ interface VocabularyTable {
 
 /** Attributes of every format of markup. */
 const COMMON = wordSet('lang space base id class style dir schemaLocation noNamespaceSchemaLocation')
-/** Formulas have a vocabulary of their own. */
-const MATHML = 'http://www.w3.org/1998/Math/MathML'
 
 /** Makes the vocabulary of a format of its table, whose names are separated by spaces. */
 export function vocabularyOf({ elements, attributes, apart = '', out = {}, values = {} }: VocabularyTable): Vocabulary {
@@ -38,21 +37,24 @@ function byName<T extends string>(said: readonly T[], table: Partial<Record<T, s
 }
 
 /**
- * Returns what the days of elements say at the day of the text.
+ * A vocabulary that reads what the days of elements say at the day of the text. In a text without a day it lacks them.
  * @param from, to names of the attributes with the first day in force and the first one out of force.
  */
-export function createWindow(
-  day: string | undefined,
-  from: string,
-  to: string,
-): (element: MarkupElement) => Standing | undefined {
-  return (element) => {
-    const { attributes, parent, line } = element
-    if (day === undefined || parent === undefined) return undefined
+export function withWindow(vocabulary: Vocabulary, day: string | undefined, from: string, to: string): Vocabulary {
+  if (day === undefined) {
+    const { attributes } = vocabulary
+    return {
+      ...vocabulary,
+      attributes: new Set([...(attributes ?? [])].filter((each) => each !== from && each !== to)),
+    }
+  }
+  const standingOf = ({ attributes, parent, line }: MarkupElement): Standing | undefined => {
+    if (parent === undefined) return undefined
     const end = endIn(attributes.get(to), line)
     if (end !== undefined && end <= day) return 'ended'
     return (dayIn(attributes.get(from)) ?? day) > day ? 'prospective' : undefined
   }
+  return { ...vocabulary, standingOf }
 }
 
 /** Notes at each element why its text is no law in force, and returns what was not understood. */

@@ -1,4 +1,5 @@
-import type { Omitted, Provision } from './document.ts'
+import type { Omitted, Provision, ReaderLoss } from './document.ts'
+import { drawnRole } from './drawn.ts'
 import type { Role, Roles, TextRole } from './roles.ts'
 import { columnsOf, RowCells } from './row-cells.ts'
 import { isNoText, STANDING_RULES, type Standing } from './standing.ts'
@@ -19,12 +20,15 @@ import {
   pathTo,
   rangesOf,
   writerOf,
+  writes,
 } from './units.ts'
 import type { SectionStack, OpenUnit, Place } from './units.ts'
 
 export interface Walked {
   readonly provisions: readonly Provision[]
   readonly omitted: readonly Omitted[]
+  /** What the texts have a mark of in place of its letters. */
+  readonly losses: readonly ReaderLoss[]
 }
 
 /** The rule by which numbers and headings stand beside a passage and not in its text. */
@@ -34,7 +38,7 @@ export const HEADING_RULE = 'number or heading, which the passage carries'
 export function walk(root: MarkupElement, roles: Roles): Walked {
   const walker = new Walker(roles)
   walker.document(root)
-  return { provisions: walker.provisions, omitted: walker.omitted }
+  return { provisions: walker.provisions, omitted: walker.omitted, losses: walker.losses }
 }
 
 class Walker {
@@ -42,9 +46,10 @@ class Walker {
   readonly #units: (Provision | undefined)[] = []
   readonly #cells = new RowCells()
   readonly omitted: Omitted[] = []
+  readonly losses: ReaderLoss[] = []
 
   constructor(roles: Roles) {
-    this.#roles = roles
+    this.#roles = (element, context) => drawnRole(element) ?? roles(element, context)
   }
 
   get provisions(): readonly Provision[] {
@@ -183,6 +188,7 @@ class Walker {
         return this.#children(node, { ...place, flat: true, lines: false })
       case 'marked': {
         writerOf(place).mark(role.before)
+        if (role.loss !== undefined) this.losses.push({ name: role.loss, count: 1, line: node.line })
         this.#children(node, { ...place, flat: true })
         writerOf(place).mark(role.after)
         if (role.label === true) writerOf(place).holdLine()
@@ -228,7 +234,7 @@ class Walker {
     for (const child of row.children) {
       if (child.kind === 'text' && child.value.trim() === '') continue
       if (child.kind === 'element') cells += this.#cells.skippedBefore(child)
-      if (this.#writes(child, place)) {
+      if (writes(child, this.#roles, contextOf(place))) {
         if (cells > 0) writerOf(place).mark(` ${'| '.repeat(cells).trim()} `)
         cells = 0
       }
@@ -236,14 +242,6 @@ class Walker {
       cells += child.kind === 'element' ? columnsOf(child) : 1
     }
     writerOf(place).separate(gap)
-  }
-
-  /** Whether a node puts text into its line. */
-  #writes(node: MarkupNode, place: Place): boolean {
-    if (node.kind === 'text') return node.value.trim() !== ''
-    if (node.standing !== undefined) return false
-    const { is } = this.#roles(node, contextOf(place))
-    return is !== 'omit' && node.children.some((child) => this.#writes(child, place))
   }
 
   #unit(role: Extract<Role, { is: 'unit' }>, node: MarkupElement, place: Place): void {

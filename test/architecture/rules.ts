@@ -10,7 +10,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'search-node': ['core', 'law/citations'],
   jobs: ['core', 'law', 'law/citations'],
   operator: ['core', 'law', 'law/citations', 'jobs'],
-  test: ['core', 'law', 'law/citations', 'jobs', 'operator', 'gateway', 'search-node'],
+  clients: [],
+  test: ['core', 'law', 'law/citations', 'jobs', 'operator', 'gateway', 'search-node', 'clients'],
 }
 
 const SQL_STATEMENT = anyOf([
@@ -102,7 +103,7 @@ export const RULES: readonly Rule[] = [
   {
     guarantee:
       'core imports no service, law imports core alone, a search node of law its citations alone, the worker no ' +
-      'command line, and nothing but tests imports tests',
+      'command line, a client nothing of the service, and nothing but tests imports tests and clients',
     breaches: boundaryBreaches,
     bad: [
       { path: 'core/limits.ts', text: "import { gatewayConfig } from '#gateway/config.ts'" },
@@ -118,6 +119,8 @@ export const RULES: readonly Rule[] = [
       { path: 'gateway/retrieve/narrow.ts', text: "import { referencesIn } from '#law/citations/parser.ts'" },
       { path: 'operator/demo/main.ts', text: "import { startSearchNode } from '#search-node/node.ts'" },
       { path: 'gateway/main.ts', text: "import '#test/support/servers.ts'" },
+      { path: 'gateway/openapi.ts', text: "import { EvidenceClient } from '#clients/typescript/index.ts'" },
+      { path: 'clients/typescript/index.ts', text: "import { sha256 } from '../../core/platform/digest.ts'" },
     ],
   },
   {

@@ -6,7 +6,7 @@ import { RULES } from './rules.ts'
 import type { SourceFile } from './source-file.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const FOLDERS = ['core', 'law', 'gateway', 'search-node', 'jobs', 'operator', 'test']
+const FOLDERS = ['core', 'law', 'gateway', 'search-node', 'jobs', 'operator', 'clients', 'test']
 
 function sourceFiles(): readonly SourceFile[] {
   return FOLDERS.flatMap((folder) =>

@@ -9,6 +9,15 @@ import { createCaller, service } from './service.ts'
 import { withoutIds } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
 
+/** A header without its scheme: told by a message of its own, which says nothing of a key. */
+const WITHOUT_SCHEME = [
+  'no Authorization header',
+  'an empty Authorization header',
+  'a scheme alone',
+  'a scheme and a space',
+  'basic credentials',
+  'a good key without the scheme',
+]
 /** Every way in which a key can be invalid; the refusals must be byte-identical except for ids. */
 const FAULTY: Readonly<Record<string, AskOptions>> = {
   'no Authorization header': { key: undefined },
@@ -16,6 +25,7 @@ const FAULTY: Readonly<Record<string, AskOptions>> = {
   'a scheme alone': { headers: { authorization: 'Bearer' } },
   'a scheme and a space': { headers: { authorization: 'Bearer ' } },
   'basic credentials': { headers: { authorization: 'Basic dXNlcjpwYXNzd29yZA==' } },
+  'a good key without the scheme': {},
   'a key that is not one': { key: 'password' },
   'a key with a letter too few': {},
   'a key with a letter too many': {},
@@ -45,6 +55,7 @@ beforeAll(async () => {
   const unknown = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 1) })
   const options: Record<string, AskOptions> = {
     ...FAULTY,
+    'a good key without the scheme': { headers: { authorization: key } },
     'a key with a letter too few': { key: key.slice(0, -1) },
     'a key with a letter too many': { key: `${key}a` },
     'a wrong checksum': { key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` },
@@ -66,8 +77,13 @@ describe('Authentication: 401 INVALID_API_KEY', () => {
     expect([refusal?.status, refusal?.error().error.code]).toEqual([401, 'INVALID_API_KEY'])
   })
 
-  test('all refusals are identical, apart from ids', () => {
-    expect(new Set([...refusals.values()].map(withoutIds)).size).toBe(1)
+  test('all refusals of a key are identical, apart from ids, and so are those of a header without the scheme', () => {
+    const [schemes, keys] = [true, false].map((lacking) =>
+      [...refusals].filter(([name]) => WITHOUT_SCHEME.includes(name) === lacking).map(([, answer]) => answer),
+    )
+    for (const alike of [schemes, keys]) expect(new Set(alike?.map(withoutIds)).size).toBe(1)
+    expect(schemes?.[0]?.error().error.message).toContain('the scheme Bearer')
+    expect(keys?.[0]?.error().error.message).not.toContain('Bearer')
   })
 
   test('a reply names the scheme and nothing else', () => {

@@ -63,6 +63,7 @@ describe('Idempotency-Key: already received', () => {
       const again = await caller.ask({}, under(key))
       expect(outcomeOf(again)).toEqual(ALREADY)
       expect(again.error().error.original_request_id).toBe(first.retrieved().request_id)
+      expect(again.error().error.message).toContain('the first reply cannot be had again; ask with a new key')
       expect(again.error().request_id).not.toBe(first.retrieved().request_id)
       expect([again.headers.get('x-should-retry'), again.error().error.retryable]).toEqual(['false', false])
     }

@@ -47,6 +47,15 @@ describe('The OpenAPI document', () => {
   test('breaks no caller of the last release: its document is openapi-released.json', () => {
     expect(breakingChanges(JSON.parse(released), JSON.parse(document))).toEqual([])
   })
+
+  test('may gain a field of an answer, and loses none', () => {
+    const score = '"score":{"type":"number"'
+    expect(document).toContain(score)
+    const faults = (field: string): readonly string[] =>
+      breakingChanges(JSON.parse(document), JSON.parse(document.replace(score, field)))
+    expect(faults(`"rank":{"type":"integer"},${score}`)).toEqual([])
+    expect(faults('"score":{"type":"string"')).toContain('post /v1/retrieve 200|0/results/*/score: type changed')
+  })
 })
 
 /** The released document with one text replaced. */
@@ -68,6 +77,11 @@ describe('A comparison of documents', () => {
     ['a field of a reply that may be missing', '"required":["decision","signal",', '"required":["signal",'],
     ['a field of a reply with another type', '"score":{"type":"number"', '"score":{"type":"string"'],
     ['a value that a reply did not have', '"enum":["answer","abstain"]', '"enum":["answer","abstain","maybe"]'],
+    [
+      'a type that a reply did not have',
+      '"signal":{"type":"string"}',
+      '"signal":{"anyOf":[{"type":"string"},{"type":"null"}]}',
+    ],
     ['a status that is gone', '"413":{', '"414":{'],
     ['a header that is gone', '"Allow":{"$ref"', '"Allowed":{"$ref"'],
     ['a path that is gone', '"/v1/retrieve":', '"/v2/retrieve":'],
@@ -77,6 +91,7 @@ describe('A comparison of documents', () => {
 
   test.each([
     ['a field more in a reply', '"signal":{"type":"string"}', '"signal":{"type":"string"},"reader":{"type":"string"}'],
+    ['the values of a text of a reply', '"signal":{"type":"string"}', '"signal":{"type":"string","enum":["evidence"]}'],
     ['a wider bound of the request', '"maxLength":4000', '"maxLength":5000'],
     ['another description', '"The one operation"', '"The operation"'],
   ])('takes %s', (_, from, to) => {

@@ -33,6 +33,9 @@ const UPPER = ['maximum', 'maxLength', 'maxItems']
 const LOWER = ['minimum', 'minLength', 'minItems', 'exclusiveMinimum']
 const EXACT = ['type', 'const', 'format', 'pattern', 'anyOf', 'allOf', 'oneOf']
 
+const alternatives = (schema: Json): readonly Json[] =>
+  schema.anyOf === undefined ? [schema] : listOf(schema.anyOf).map(objectOf)
+
 function schemaChanges(before: Json, after: Json, direction: Direction, at: string): readonly string[] {
   const bound = (keyword: string, sign: number): readonly string[] => {
     const missing = Number.POSITIVE_INFINITY * sign
@@ -40,10 +43,15 @@ function schemaChanges(before: Json, after: Json, direction: Direction, at: stri
     const narrower = sign * ((now ?? 0) - (old ?? 0)) < 0
     return old !== now && narrower === (direction === 'request') ? [`${at}: ${keyword} changed`] : []
   }
+  // Each reply of several is as narrow as one of those before.
+  if (direction === 'reply' && (before.anyOf ?? after.anyOf) !== undefined)
+    return alternatives(after).flatMap((one, n) => {
+      const found = alternatives(before).map((old) => schemaChanges(old, one, direction, `${at}|${n}`))
+      return found.find((changes) => changes.length === 0) ?? found[0] ?? []
+    })
   const [values, valuesNow] = [listOf(before.enum), listOf(after.enum)]
   const [held, holding] = direction === 'request' ? [values, valuesNow] : [valuesNow, values]
-  const enumChanged =
-    holding.length > 0 ? held.some((value) => !holding.includes(value)) : held.length !== holding.length
+  const enumChanged = holding.length > 0 && (held.length === 0 || held.some((value) => !holding.includes(value)))
   const [required, requiredNow] = [listOf(before.required), listOf(after.required)]
   const [demanded, demandedBefore] = direction === 'request' ? [requiredNow, required] : [required, requiredNow]
   const properties = Object.entries(objectOf(before.properties))

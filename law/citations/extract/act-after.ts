@@ -16,7 +16,7 @@ const LINKS = new Set(
   (
     'of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l ' +
     `d au aux dans , ( ' s eu council commission delegated implementing delegierten current same retained above ` +
-    'new former nouveau ancien'
+    'new former nouveau ancien projet proposition entwurf entwurfs'
   ).split(' '),
 )
 const LINKS_MAX = 7
@@ -35,14 +35,20 @@ export function readActAfter(
   const languages = languagesIn(tokens, aliases.languages)
   // `članak 5. Zakona o pčelama`: the number of an ordinal has a full stop.
   const isOrdinal = languages.size > 0 && tokens.reads(at, '.') && tokens.isNumber(at - 1) && tokens.isGlued(at)
-  let index = isOrdinal ? at + 1 : afterBook(tokens, at)
-  let linked = index > at && !isOrdinal
+  // `6.1.f) del Código`: the letter of a point.
+  const isPoint = tokens.reads(at, ')') && /^[a-z]$/.test(tokens.text(at - 1)) && tokens.isWord(at + 1)
+  let index = isOrdinal || isPoint ? at + 1 : afterBook(tokens, at)
+  let linked = index > at + 1
   const clause = startsClause(tokens, at)
   let named: number | undefined
   for (const last = index + LINKS_MAX; index <= last; index += 1) {
     const mention = readAct(tokens, index, aliases) ?? readUsTitleAfter(tokens, index)
-    if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
-      return linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
+    if (mention !== undefined && mention.sections === undefined && mention.path === undefined) {
+      // Books that count anew have provisions of their own.
+      const book = tokens.reads(at + 1, 'boek', 'book') && index > at + 3 ? `name:book-${tokens.text(at + 2)}-of-` : ''
+      const act = book === '' ? mention.act : book + mention.act.replace(/^[a-z]+:/, '')
+      return linked || !startsCitation(tokens, mention, aliases) ? { ...mention, act } : undefined
+    }
     if (linked && !clause && isNonStatutory(tokens, index, aliases) && !isManner(tokens, at, index))
       return 'non-statutory'
     if (isAnnexOfAct(tokens, index)) index += 1
@@ -89,7 +95,7 @@ function startsClause(tokens: TokenStream, at: number): boolean {
 
 /** `titre Ier du livre IV du code rural`: the position after a book, which is no part of a path. */
 function afterBook(tokens: TokenStream, at: number): number {
-  return tokens.reads(at, 'du', 'of') && tokens.reads(at + 1, 'livre', 'book') ? at + 3 : at
+  return tokens.reads(at, 'du', 'of', 'van') && tokens.reads(at + 1, 'livre', 'book', 'boek') ? at + 3 : at
 }
 
 /** `Article 2(1) of the Annex to Recommendation 2003/361/EC`: an act that has only an annex. */

@@ -4,7 +4,7 @@ import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
 import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
-import { impliedDesignator } from '#law/citations/provisions/designators.ts'
+import { impliedDesignator, tableAt } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import { citeInAct } from './citations.ts'
@@ -27,6 +27,11 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
     const implied = impliedDesignator('section', mention.sections, true)
     const designator = { ...implied, dashed: !isRange, ranged: isCode && isRange }
     return citeInAct(tokens, { designator, elements: readList(tokens, designator) }, mention.act, at)
+  }
+  const table = mention.act.startsWith('cfr:') ? tableAt(tokens, tokens.skip(mention.end, ',')) : undefined
+  if (table !== undefined) {
+    const { citations } = actAlone(at, { ...mention, path: [table.name], end: table.end }, 'certain')
+    return { citations, end: table.end }
   }
   return (
     readNumberAfter(tokens, at, mention) ??

@@ -1,7 +1,13 @@
 import type { Citation, Reading } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { isContainer, readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
+import {
+  impliedDesignator,
+  isContainer,
+  readDesignator,
+  tableAt,
+  type Designator,
+} from '#law/citations/provisions/designators.ts'
 import { readFirst, readList } from '#law/citations/provisions/lists.ts'
 import { afterOf } from '#law/citations/provisions/prefixed.ts'
 import { readQualifier } from '#law/citations/provisions/qualifiers.ts'
@@ -10,8 +16,8 @@ import { readActFirst } from './act-first.ts'
 import { cite } from './citations.ts'
 
 const ATTACHED = /^(?:annex|appendix|supplement|schedule)$/
-/** What else hangs under a provision, and is not its text: `Table 1 to § 63.1`. */
-const TABLES = new Set(['table', 'figure', 'exhibit', 'note', 'attachment', 'tabelle', 'tableau'])
+const LINKS = new Set(['to', 'zu', 'zum', 'zur', 'a', 'au', 'aux', 'l', "'"])
+const TABLE_LINKS = new Set([...LINKS, 'of', 'under'])
 const LINKS_MAX = 3
 
 /** An annex or the like, with the part of it that stands before, and its number if it has one. */
@@ -31,11 +37,12 @@ export function readAttachment(tokens: TokenStream, at: number, aliases: ActAlia
   if (attachment === undefined) return undefined
   const { designator, inner, number, end } = attachment
   let index = end
-  while (index < end + LINKS_MAX && tokens.reads(index, 'to', 'zu', 'zum', 'zur', 'a', 'au', 'aux', 'l', "'"))
-    index += 1
+  const isOfTable = designator.kind === 'appendix' && tableAt(tokens, designator.end - 1) !== undefined
+  const links = isOfTable ? TABLE_LINKS : LINKS
+  while (index < end + LINKS_MAX && links.has(tokens.text(index))) index += 1
   const reading = index === end ? undefined : readHost(tokens, index, aliases)
   const [host] = reading?.citations ?? []
-  if (reading !== undefined && host !== undefined && host.path.length > 0)
+  if (reading !== undefined && host !== undefined && (host.path.length > 0 || isOfTable))
     return { ...reading, citations: [{ ...attached(host, attachment, at), to: reading.end }] }
   const isOnly = designator.kind === 'annex' || (designator.kind === 'schedule' && inner.length > 0)
   if (number.length > 0 || !isOnly) return undefined
@@ -61,15 +68,10 @@ function attachmentAt(tokens: TokenStream, at: number): Attachment | undefined {
   const part = readQualifier(tokens, at)
   const start = part === undefined ? at : (afterOf(tokens, part.end) ?? at)
   const inner = (part?.parts ?? []).map(({ text }) => text)
-  if (TABLES.has(tokens.text(start)) && (tokens.isNumber(start + 1) || /^[A-Z]$/.test(tokens.raw(start + 1)))) {
-    const designator: Designator = {
-      kind: 'appendix',
-      plural: false,
-      end: start + 1,
-      capitalised: true,
-      abbreviated: false,
-    }
-    return { designator, inner, number: [`${tokens.text(start)}-${tokens.text(start + 1)}`], end: start + 2 }
+  const table = tableAt(tokens, start)
+  if (table !== undefined) {
+    const { name, end } = table
+    return { designator: impliedDesignator('appendix', start + 1), inner, number: [name], end }
   }
   const designator = readDesignator(tokens, start)
   if (designator === undefined || !ATTACHED.test(designator.kind)) return undefined
@@ -84,6 +86,7 @@ function attached(citation: Citation, { designator, inner, number }: Attachment,
   const { act, path, pointed } = citation
   if (act?.startsWith('de:') === true) return { ...citation, from, kind: 'annex', path: [name, ...rest, ...inner] }
   // `1910.1200` is section 1200 of its part.
+  if (path.length === 0) return { ...citation, from, kind: 'appendix', path: [name, ...rest, ...inner] }
   const length = pointed ? 2 : 1
   const own = `${path[length - 1] ?? ''}-${name}`
   return { ...citation, from, path: [...path.slice(0, length - 1), own, ...rest, ...inner] }

@@ -71,7 +71,7 @@ function readShortNumber(tokens: TokenStream, at: number, aliases: ActAliases): 
   const element = readFirst(tokens, impliedDesignator('sign', at))
   const act = element && readAct(tokens, afterPrepositions(tokens, element.to), aliases)
   if (act === undefined || act.path !== undefined || !/^(?:de|fr)$/.test(familyOf(act.act))) return undefined
-  return tokens.isContinued(act.end, '-') ? undefined : readNumberOf(tokens, at, at, act, act.end)
+  return tokens.isContinued(act.end, '-') ? undefined : heldOnly(readNumberOf(tokens, at, at, act, act.end))
 }
 
 /** Reads one number after an act, which counts only if the corpus holds it: `GDPR 17`, `C. civ. 1382`, `KP 21`. */
@@ -83,7 +83,13 @@ export function readSingleNumber(tokens: TokenStream, from: number, act: ActMent
   const isEnd = end === tokens.length || ENDS.test(tokens.text(end))
   const isLong = tokens.text(act.end).length > 2 && tokens.isWord(end) && measureOf(tokens.text(end)) === undefined
   const isAsked = act.code === true && isRequestWord(tokens.text(end))
-  return isEnd || isLong || isAsked ? readNumberOf(tokens, act.end, from, act, end) : undefined
+  const number = tokens.slice(act.end, end).map(({ text }) => text)
+  const isRaised = number.some((text) => text.startsWith('^'))
+  if (!isEnd && !isLong && !isAsked && !isRaised) return undefined
+  const reading = readNumberOf(tokens, act.end, from, act, end)
+  // `KP 183`, `KP 18³`: a code in capitals with a number that counts nothing names a rule, held or not.
+  const isRule = act.code === true && (isRaised || ((isEnd || isAsked) && /^\d{3}$/.test(number.join(''))))
+  return isRule || reading === undefined ? reading : heldOnly(reading)
 }
 
 function readNumberOf(
@@ -96,7 +102,7 @@ function readNumberOf(
   const kinds: Partial<Record<Family, DesignatorKind>> = { de: 'sign', rulebook: 'rule' }
   const designator = impliedDesignator(kinds[familyOf(act)] ?? 'article', at)
   const first = readFirst(tokens, designator)
-  return first && heldOnly(citeInAct(tokens, { designator, elements: [{ ...first, to: end }] }, act, from))
+  return first && citeInAct(tokens, { designator, elements: [{ ...first, to: end }] }, act, from)
 }
 
 function heldOnly(reading: Reading | undefined): Reading | undefined {

@@ -42,7 +42,7 @@ function readTitle(tokens: TokenStream, at: number): ActMention | undefined {
   const number = tokens.skip(at, 'title')
   const title = tokens.digits(number, 1, 2)
   if (title === undefined) return undefined
-  const name = tokens.skip(number + 1, ',')
+  const name = tokens.skip(number > at ? tokens.skip(tokens.skip(number + 1, ',', 'of'), 'the') : number + 1, ',')
   const code = tokens.afterAbbreviation(name, 'usc') ?? afterWords(tokens, name, 'united states code')
   if (code !== undefined) {
     const app = tokens.reads(code, 'app', 'appendix') ? tokens.skip(code + 1, '.') : code
@@ -67,7 +67,9 @@ function afterWords(tokens: TokenStream, at: number, name: string): number | und
 }
 
 function withSections(act: string, tokens: TokenStream, at: number): ActMention | undefined {
-  const word = tokens.skip(tokens.skip(at, 'section', 'sections', 'sec', 'secs'), '.')
+  // `16 U.S.C., 1952 ed.` names no section.
+  const comma = tokens.reads(at, ',') && (tokens.isSectionSign(at + 1) || tokens.reads(at + 1, 'section')) ? at + 1 : at
+  const word = tokens.skip(tokens.skip(comma, 'section', 'sections', 'sec', 'secs'), '.')
   const number = tokens.isSectionSign(word) ? tokens.skip(word + 1, '§') : word
   return tokens.isNumber(number) ? { ...actBeside(act, number), sections: number } : undefined
 }

@@ -8,10 +8,10 @@ import { readPlace } from './places.ts'
 const LINKS = new Set(
   (
     `of the de la du des d ' der l le del della dell di do da dos van het von republic republik republique state ` +
-    'kantons kanton canton landes province provincia estado etat freistaats'
+    'kantons kanton canton landes province provincia estado etat freistaats as it applies applied applicable extended in to au en'
   ).split(' '),
 )
-const LINKS_MAX = 4
+const LINKS_MAX = 5
 /** Words of institutions and of times, which make no other act: `of the Council`, `du Parlement`. */
 const NO_NAMES =
   /^(?:council|commission|parliament|conseil|parlement|rat(?:es)?|january|february|march|april|may|june|july|august|september|october|november|december)$/
@@ -62,8 +62,14 @@ function afterForeignPlace(tokens: TokenStream, at: number, own: readonly string
   return place === undefined || isOwn(place.codes, own) ? undefined : place.end
 }
 
+/** What is no law in force, before the name of an act: `projet de Code civil`, `Prop. Treas. Reg.`, `Entwurf des BGB`. */
+const NOT_IN_FORCE = 'draft proposed prop former projet proposition ancien anciens ancienne entwurf entwurfs'.split(' ')
+
 /** `the Spanish Civil Code`, `Ireland's Data Protection Act`: where a foreign place before the name begins. */
 function beforeForeign(tokens: TokenStream, at: number, own: readonly string[]): number {
+  const linked = tokens.reads(at - 1, 'de', 'du', 'of', 'des', 'der', '.') ? at - 2 : at - 1
+  const former = tokens.reads(linked, 'the', 'du') ? linked - 1 : linked
+  if (tokens.reads(former, ...NOT_IN_FORCE)) return former
   const isOwned = tokens.reads(at - 1, 's') && tokens.reads(at - 2, "'")
   // `österr. StGB`: an abbreviation.
   const isShort = tokens.reads(at - 1, '.') && /^\p{Ll}/u.test(tokens.raw(at - 2))
@@ -80,12 +86,23 @@ function afterGoingOn(tokens: TokenStream, mention: ActMention, own: readonly st
   return place ?? named ?? afterBracket(tokens, end) ?? afterCompound(tokens, end)
 }
 
-/** `(Ireland)`, `, Ireland`, `du Québec`, `suisse`. */
+/** Countries whose codes stand in brackets beside the name of an act. */
+const CODES = new Set([...MEMBERS, 'GB', 'US', 'CA', 'AU', 'NZ', 'CH', 'JE', 'GG', 'IM'])
+
+function isApplied({ text }: { readonly text: string }): boolean {
+  return /^(?:appli|extended)/.test(text)
+}
+
+/** `(Ireland)`, `, Ireland`, `du Québec`, `suisse`, `as it applies in Jersey`. */
 function afterPlace(tokens: TokenStream, end: number, own: readonly string[]): number | undefined {
   let index = tokens.skip(end, '(', ',')
   const isBracketed = tokens.reads(end, '(')
   for (let links = 0; links < LINKS_MAX && LINKS.has(tokens.text(index)); links += 1) index += 1
-  const place = afterForeignPlace(tokens, index, own)
+  // `in` and `to` alone tell where something happens.
+  if (tokens.reads(end, 'as', 'in', 'to', 'au', 'en', 'it') && !tokens.slice(end, index).some(isApplied))
+    return undefined
+  const isCode = isBracketed && tokens.reads(index + 1, ')') && CODES.has(tokens.raw(index))
+  const place = isCode && !isOwn(new Set([tokens.raw(index)]), own) ? index + 1 : afterForeignPlace(tokens, index, own)
   return place === undefined || !isBracketed ? place : tokens.skip(place, ')')
 }
 
@@ -110,6 +127,7 @@ function afterBracket(tokens: TokenStream, end: number): number | undefined {
 function afterCompound(tokens: TokenStream, end: number): number | undefined {
   if (tokens.reads(end, 'a') && tokens.reads(end + 1, '.') && tokens.reads(end + 2, 'f'))
     return tokens.skip(end + 3, '.')
+  if (tokens.reads(end, 'entwurf')) return end + 1
   const isJoined = tokens.reads(end, '-', '–') && tokens.isGlued(end) && tokens.isGlued(end + 1)
   return isJoined && /\p{L}\p{Lu}|^\p{Lu}+$/u.test(tokens.raw(end + 1)) ? end + 2 : undefined
 }

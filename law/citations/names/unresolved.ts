@@ -118,7 +118,8 @@ function readInitials(tokens: TokenStream, at: number, german: boolean, least = 
 
 /** Plurals of ordinary abbreviations (`SMEs`), names of firms (`McDonald`) and words in capitals are none. */
 function isInitials(raw: string): boolean {
-  if (!/^\p{Lu}\p{L}{1,9}$/u.test(raw) || /^(?:\p{Lu}+s|\p{Lu}{8,})$/u.test(raw)) return false
+  // `öStGB`, `dBGB`: a country in small letters.
+  if (!/^(?:ö|d|ch|li|sch)?\p{Lu}\p{L}{1,9}$/u.test(raw) || /^(?:\p{Lu}+s|\p{Lu}{8,})$/u.test(raw)) return false
   const capitals = raw.match(/\p{Lu}/gu)?.length ?? 0
   return capitals >= 2 && (capitals * 3 >= raw.length || /[GOBVR]$/.test(raw))
 }

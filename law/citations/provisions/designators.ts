@@ -31,7 +31,7 @@ const DESIGNATORS = [
   ['regulation', 'regulation', 'regulations', 'reg regs'],
   ['recital', 'recital erwagungsgrund considerant', 'recitals erwagungsgrunde erwagungsgrunden considerants', 'erwg'],
   ['recital', '', '', 'rec recs'],
-  ['annex', 'annex anhang anhangs anhanges anlage annexe', 'annexes anhange anlagen', ''],
+  ['annex', 'annex anhang anhangs anhanges anlage beilage annexe', 'annexes anhange anlagen', 'anl'],
   ['schedule', 'schedule', 'schedules', 'sch sched'],
   ['chapter', 'chapter kapitel chapitre', 'chapters chapitres', ''],
   ['part', 'part teil partie', 'parts', 'pt'],
@@ -201,4 +201,20 @@ function readNumeral(tokens: TokenStream, at: number, letters: boolean): Designa
   }
   const brackets = readBrackets(tokens, end)
   return { parts: [{ text: number, kind: 'main', keyword: '' }, ...brackets.parts], end: brackets.end, hyphen: false }
+}
+
+/** What else hangs under a provision, and is not its text: `Table 1 to § 63.1`. */
+const TABLES = new Set(['table', 'figure', 'exhibit', 'note', 'attachment', 'tabelle', 'tableau'])
+/** `Table 2`, `Table 1 to Subpart A`, `notes` before what they are under. */
+export function tableAt(tokens: TokenStream, at: number): { readonly name: string; readonly end: number } | undefined {
+  const word = tokens.text(at)
+  const isNote = /^notes?$/.test(word) && tokens.reads(at + 1, 'to', 'under')
+  if (isNote && readDesignator(tokens, at + 2)?.plural !== true) return { name: 'note', end: at + 1 }
+  if (!TABLES.has(word) || !(tokens.isNumber(at + 1) || /^[A-Z]$/.test(tokens.raw(at + 1)))) return undefined
+  // `Table A-1`.
+  const end = tokens.isContinued(at + 2, '-') && tokens.isNumber(at + 3) ? at + 4 : at + 2
+  const isOfSubpart = tokens.reads(end, 'to', 'of') && tokens.reads(end + 1, 'subpart') && tokens.isWord(end + 2)
+  const number = tokens.slice(at + 1, end).map(({ text }) => text)
+  const subpart = isOfSubpart ? `-subpart-${tokens.text(end + 2)}` : ''
+  return { name: `${word}-${number.join('')}${subpart}`, end: isOfSubpart ? end + 3 : end }
 }

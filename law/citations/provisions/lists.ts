@@ -32,6 +32,8 @@ const DIVISIONS: Partial<Record<DesignatorKind, readonly string[]>> = {
   annex: ['part', 'section', 'abschnitt', 'teil', 'partie'],
 }
 const CONNECTORS = new Set(', ; and or und oder sowie et ou & to bis through until – -'.split(' '))
+/** Between numbers, in languages without a grammar. */
+const FOREIGN_AND = new Set('e ed y en og och i oraz és ja ir un și и και'.split(' '))
 
 /**
  * Reads the numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`. Each item of a
@@ -64,7 +66,7 @@ function qualified(tokens: TokenStream, designator: Designator, from: number, de
   const more = readQualifiers(tokens, end, DIVISIONS[designator.kind], hasSigns(tokens, designator))
   const [first, ...rest] = [...parts, ...more.parts]
   // `42 U.S.C. § 1983 note`: a note that hangs under a provision is another one.
-  const note = tokens.skip(more.end, ',', '(')
+  const note = tokens.skip(tokens.skip(more.end, ',', '('), 'historical', 'statutory', 'revision', 'editorial')
   if (first !== undefined && isNote(tokens, note)) {
     const to = tokens.skip(note + 1, tokens.reads(more.end, '(') ? ')' : '.')
     return { parts: [{ ...first, text: `${first.text}-note` }, ...rest], from, to }
@@ -193,7 +195,9 @@ function afterConnector(tokens: TokenStream, at: number): number | undefined {
   let index = at
   while (index < at + 2) {
     const token = tokens.get(index)
-    if (token === undefined || !(CONNECTORS.has(token.text) || (token.text === 'a' && token.raw === 'à'))) break
+    const isAnd = token !== undefined && FOREIGN_AND.has(token.raw) && tokens.isNumber(index + 1)
+    if (token === undefined || !(CONNECTORS.has(token.text) || isAnd || (token.text === 'a' && token.raw === 'à')))
+      break
     index += 1
   }
   return index === at ? undefined : index

@@ -150,7 +150,7 @@ function isHyphen(tokens: TokenStream, at: number, dashed: boolean): boolean {
   if (!tokens.isGlued(at) || !tokens.isGlued(at + 1)) return false
   if (tokens.reads(at, '-')) return true
   const isLettered = tokens.isWord(at - 1) || tokens.text(at - 1) === tokens.text(at + 1)
-  const isDash = dashed && isLettered && tokens.raw(at) !== '—' && tokens.isNumber(at + 1) && !tokens.reads(at + 2, '.')
+  const isDash = dashed && isLettered && tokens.isNumber(at + 1) && !tokens.reads(at + 2, '.')
   return tokens.reads(at, '–') && (isDash || readInserted(tokens, at + 1) !== undefined || descends(tokens, at))
 }
 
@@ -242,10 +242,11 @@ function isQuantity(tokens: TokenStream, at: number): boolean {
   return token.text === '@' || token.text === '_' || token.text === '°' || token.text === '€'
 }
 
-/** `515–8`: ranges ascend, so this dash is a hyphen. */
+/** `515–8`, `1395w–4`: ranges ascend, so this dash is a hyphen. */
 function descends(tokens: TokenStream, at: number): boolean {
   if (!tokens.reads(at, '–') || tokens.reads(at + 2, '.') || tokens.reads(at - 2, '.')) return false
-  return Number(tokens.get(at - 1)?.text) > Number(tokens.get(at + 1)?.text)
+  const isLettered = tokens.isWord(at - 1) && tokens.isGlued(at - 1)
+  return Number(tokens.text(isLettered ? at - 2 : at - 1)) > Number(tokens.text(at + 1)) - Number(isLettered)
 }
 
 /** Reads the suffix of digits. Undefined if it makes them something else (`5th`, `10km`). */

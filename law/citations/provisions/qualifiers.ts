@@ -9,7 +9,8 @@ import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PAR
 const LEVELS = {
   paragraph:
     '¶ abs absatz absatze absatzes absatzen para paras paragraph paragraphs paragraphe paragraphes subsection subsections',
-  point: 'point points lit litera buchst buchstabe buchstaben letter lettre doppelbuchst doppelbuchstabe',
+  point:
+    'point points lit litera buchst buchstabe buchstaben letter lettre doppelbuchst doppelbuchstabe onder lettera lett letra alinea inciso pism pismeno pismena pismene bod pkt punkt',
   number: 'nr nrn nummer nummern ziff ziffer item items subparagraph subparagraphs subpoint',
 }
 const levelOfWord = new Map(
@@ -25,7 +26,8 @@ const UNNUMBERED = new Set(
 )
 const ORDINALS = new Set(
   `first second third fourth fifth sixth last final erster erste zweiter zweite dritter dritte premier premiere
-    deuxieme seconde troisieme quatrieme cinquieme dernier derniere`.split(/\s+/),
+    deuxieme seconde troisieme quatrieme cinquieme dernier derniere eerste tweede derde vierde vijfde primo secondo terzo
+    quarto quinto primero segundo tercero cuarto quinto forsta andra tredje fjarde forste andet annet`.split(/\s+/),
 )
 
 /** Sentences of a paragraph, and of a list of them. */
@@ -114,7 +116,7 @@ function readSign(tokens: TokenStream, at: number, signs: boolean): Qualified | 
 
 /** `Satz 2`, `S. 1`, `first subparagraph`, `2nd sentence`, `alinéa 1er`. */
 function readUnnumbered(tokens: TokenStream, at: number, divisions: readonly string[]): Qualified | undefined {
-  const isCounted = UNNUMBERED.has(tokens.text(at + 1)) || tokens.reads(at + 1, 'paragraph')
+  const isCounted = UNNUMBERED.has(tokens.text(at + 1)) || levelOfWord.get(tokens.text(at + 1)) === 'paragraph'
   if (ORDINALS.has(tokens.text(at)) && isCounted) return { parts: [], end: at + 2 }
   const word = tokens.text(at)
   if (divisions.includes(word) && /^(?:[A-Z]|[IVX]+)$/.test(tokens.raw(at + 1))) return { parts: [], end: at + 2 }

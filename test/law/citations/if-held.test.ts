@@ -30,18 +30,26 @@ describe('a number without a word for its kind', () => {
       expect(ifHeld(query), query).toEqual(expected)
   })
 
-  test('may be one of a short code of the corpus, with raised digits of its own', () => {
+  test('may be one of a short code of the corpus; with three digits, or raised ones of its own, it is one', () => {
     const aliases = createActAliases([['SC', 'rulebook:sc']])
-    for (const [query, expected] of [
-      ['What does SC 18³ say?', ['rulebook:sc#18^3']],
-      ['SC 183', ['rulebook:sc#183']],
-      ['SC 6-bis', ['rulebook:sc#6bis']],
-      ['SC 30 days', []],
-    ] as const)
+    for (const [query, certain, ifHeldOnly] of [
+      ['What does SC 18³ say?', ['rulebook:sc#18^3'], []],
+      ['SC 18³ or SC 183', ['rulebook:sc#18^3', 'rulebook:sc#183'], []],
+      ['What does SC 183 say?', ['rulebook:sc#183'], []],
+      ['SC 100 crowns', [], ['rulebook:sc#100']],
+      ['SC 6-bis', [], ['rulebook:sc#6bis']],
+      ['SC 30 days', [], []],
+    ] as const) {
+      const found = referencesIn(query, aliases)
       expect(
-        referencesIn(query, aliases).ifHeld.map(({ reference }) => canonicalReference(reference)),
+        found.certain.map(({ reference }) => canonicalReference(reference)),
         query,
-      ).toEqual(expected)
+      ).toEqual(certain)
+      expect(
+        found.ifHeld.map(({ reference }) => canonicalReference(reference)),
+        query,
+      ).toEqual(ifHeldOnly)
+    }
   })
 
   test('is none where it counts, measures, or is a year, a part or an amount', () => {

@@ -129,6 +129,19 @@ test.each([
   expect(read.coverage.uncovered).toBe(0)
 })
 
+test('a hidden block ends where its end stands, and what is struck in a heading hides no number', async () => {
+  const read = await lawOf(
+    '## Section 1 <del>gone</del> Fees\n\nTen.\n\n<div hidden>\n\ngone\n\n</div>\n\n## Section 2 Marks\n\nYellow.',
+  )
+  expect(namesIn(read)).toEqual(['Section 1|Fees|Ten.', 'Section 2|Marks|Yellow.'])
+})
+
+test('the only provision of a page is one', async () => {
+  expect(namesIn(await pageOf('<h2>Section 1 Hives</h2><p>Every hive has a number.</p>'))).toEqual([
+    'Section 1|Hives|Every hive has a number.',
+  ])
+})
+
 async function pageOf(body: string): Promise<ReadDocument> {
   return await readDocument(
     'a.html',

@@ -93,6 +93,7 @@ const FORMATS: readonly Marks[] = [
       'status="pending"',
       'status="suspended"',
       'status="hadItsEffect"',
+      'status="expired"',
       'inEffect="false"',
       'endPeriod="2019-01-01"',
     ],
@@ -204,12 +205,52 @@ test.each([
   expect(losses.map((each) => each.name)).toEqual([name])
 })
 
+test('days of a provision are a loss where the file has no day to compare them with', async () => {
+  for (const [format, from] of [
+    ['uslm', 'startPeriod="2099-01-01"'],
+    ['clml', 'RestrictStartDate="2099-01-01"'],
+  ] as const) {
+    const marks = FORMATS.find((each) => each.format === format)
+    const file = marks?.file(marks.section(1, 'Fees', 'Due.', from)) ?? ''
+    const { losses } = await readText(file.replace(/<date>.*<\/date>|<dct:valid>.*<\/dct:valid>/, ''))
+    expect(losses.map(({ name }) => name)).toEqual([`attribute ${from.split('=')[0]}`])
+  }
+})
+
 test('a rule of style that hides and is not understood is a loss; states of a page in use hide nothing', async () => {
   const style = '<style>p:nth-child(2n){display:none} a:hover, p::after{display:none}</style>'
   const { losses } = await readText(
     `<!doctype html><html><head>${style}</head><body><h1>Order</h1><p>Text.</p></body></html>`,
   )
   expect(losses).toEqual([{ name: 'style rule p:nth-child(2n)', count: 1, line: 1 }])
+})
+
+test('white text is a loss, unless something around it colours the ground', async () => {
+  const text =
+    '<p style="color: #FFF">A</p><p><font color="white">B</font></p><div style="background:navy"><p style="color:white">C</p></div>'
+  const { losses } = await readText(`<!doctype html><html><body><h1>Order</h1>${text}</body></html>`)
+  expect(losses).toEqual([{ name: 'white text', count: 2, line: 1 }])
+})
+
+test.each([
+  ['<img src="a.png" alt="map of\nthe harbour"/>', 'The [picture: map of the harbour] ends.', 'picture'],
+  ['<graphic src="a"/>', 'The [picture] ends.', 'picture'],
+  [
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><mtable><mi>a</mi></mtable></math>',
+    'The [formula] a ends.',
+    'formula with mtable',
+  ],
+  [
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac><msup><mi>x</mi><mn>2</mn></msup><annotation>y</annotation></math>',
+    'The ((a+b) / c)x^2 ends.',
+    undefined,
+  ],
+])('what has no letters is a mark and a loss, and a formula is in one line: %s', async (drawn, text, loss) => {
+  for (const { file, section } of FORMATS) {
+    const { provisions, losses } = await readText(file(section(1, 'Harbour', `The ${drawn} ends.`)))
+    expect(provisions.flatMap((each) => each.text ?? []).join('\n')).toContain(text)
+    expect(losses.find(({ name }) => name === loss)?.count).toBe(loss === undefined ? undefined : 1)
+  }
 })
 
 test('a struck heading begins a provision without force; a hidden one names none, and ends the one before', async () => {
@@ -227,8 +268,10 @@ const schemasSchema = z.record(
   z.string(),
   z.object({ sha256: z.record(z.string(), z.string()), elements: z.string(), attributes: z.string() }),
 )
-/** Attributes of which every value is a loss: an alternative version, and a status that holds in part. */
-const NEVER_UNDERSTOOD = new Set(['alternativeTo', 'partial'])
+/** Attributes that are a loss: an alternative version, a status that holds in part, and days in a file without a day. */
+const NEVER_UNDERSTOOD = new Set(
+  'alternativeTo partial startPeriod endPeriod RestrictStartDate RestrictEndDate'.split(' '),
+)
 
 test.each([AKOMA_NTOSO, CLML, USLM])(
   'the vocabulary of $format has every name of its schema',
