@@ -4,10 +4,10 @@ import { commentsIn } from './comments.ts'
 import { decode } from './decode.ts'
 import { germanCitation } from './german-citation.ts'
 import type { MarkupFormat } from './format.ts'
-import { fieldsOf, isPublished, metadataOf, STATUSES, unreadStatus } from './markdown-fields.ts'
+import { dayInName, fieldsOf, isPublished, metadataOf, standingOf, unreadStatus } from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
-import { provisionKind, provisionMarks, type ProvisionMark } from './provision-marks.ts'
+import { provisionKind, provisionMarks, SECTION, type ProvisionMark } from './provision-marks.ts'
 import { UnreadableFile, type MarkupTree } from './tree.ts'
 
 /** A heading that names a provision: `§ 433 …`, `Art 1`. */
@@ -33,7 +33,7 @@ export const MARKDOWN: MarkupFormat = {
   cite: germanCitation,
 }
 
-function parseMarkdown(bytes: Uint8Array): MarkupTree {
+function parseMarkdown(bytes: Uint8Array, path: string): MarkupTree {
   if ((bytes[0] ?? 0) >= 0xfe) throw new UnreadableFile('Markdown in UTF-16: save it as UTF-8', { line: 1 })
   const decoded = decode(bytes, undefined)
   if (decoded.length > READER_BOUNDS.markdownFileBytesMax)
@@ -65,9 +65,11 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   const reader: LineReader = { decoded, starts, marks, textsIn, add, addMark, isNotice: isPublished(metadata) }
   add(0, front, { is: 'omitted', rule: 'front matter' })
   let at = front
+  // Sections are divisions of an act that has articles.
+  const hasArticles = headings.filter(({ text }) => provisionKind(text) === 'article').length > 1
   for (const { from, to, rank, text } of headings) {
     addParagraphs(reader, at, from)
-    const kind = PROVISION.test(text) ? 'section' : REPEALED_RANGE.test(text) ? 'sections' : provisionKind(text)
+    const kind = kindOf(text, hasArticles)
     const anchor = /\{#([^\s{}]+)\}\s*$/.exec(text)?.[1]
     // The marks of a heading are no text.
     const start = decoded.indexOf(text, starts[from] ?? 0)
@@ -77,8 +79,16 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
     at = to
   }
   addParagraphs(reader, at, starts.length - 1)
-  const tree = lineTree(blocks, decoded, metadata, STATUSES.get(metadata.get('status') ?? ''))
+  // A version of a clone that has ended was law until that day, and its publisher marks it as repealed since.
+  const standing = dayInName(path, 'until') === undefined ? standingOf(metadata) : undefined
+  const tree = lineTree(blocks, decoded, metadata, standing)
   return { ...tree, bytesBefore: bytes.length - Buffer.byteLength(decoded) }
+}
+
+function kindOf(heading: string, hasArticles: boolean): Block['kind'] {
+  if (PROVISION.test(heading)) return 'section'
+  if (REPEALED_RANGE.test(heading)) return 'sections'
+  return hasArticles && SECTION.test(heading) ? undefined : provisionKind(heading)
 }
 
 interface LineRange {
