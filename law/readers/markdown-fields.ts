@@ -62,6 +62,12 @@ export function isPastVersion(metadata: ReadonlyMap<string, string>): boolean {
   return !STATUSES.has(metadata.get('status') ?? '') && ownStanding(metadata)?.[2] === 'ended'
 }
 
+/** Whether the country's own key says that the act is no law, beside a status of an act in force. */
+export function contradictsStatus(metadata: ReadonlyMap<string, string>): boolean {
+  const own = STATUSES.has(metadata.get('status') ?? '') ? undefined : ownStanding(metadata)
+  return own !== undefined && own[2] !== 'ended'
+}
+
 /** Whether a text is no law on a day: as enacted, or the latest one whatever the day. */
 export function stateOf(metadata: ReadonlyMap<string, string> = new Map()): string | undefined {
   const state = metadata.get('text_state')

@@ -4,7 +4,15 @@ import { commentsIn } from './comments.ts'
 import { decode } from './decode.ts'
 import { germanCitation } from './german-citation.ts'
 import type { MarkupFormat } from './format.ts'
-import { dayInName, fieldsOf, isPublished, metadataOf, standingOf, unreadStatus } from './markdown-fields.ts'
+import {
+  contradictsStatus,
+  dayInName,
+  fieldsOf,
+  isPublished,
+  metadataOf,
+  standingOf,
+  unreadStatus,
+} from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
 import { provisionKind, provisionMarks, SECTION, type ProvisionMark } from './provision-marks.ts'
@@ -69,7 +77,8 @@ function parseMarkdown(bytes: Uint8Array, path: string): MarkupTree {
   const hasArticles = headings.filter(({ text }) => provisionKind(text) === 'article').length > 1
   for (const { from, to, rank, text } of headings) {
     addParagraphs(reader, at, from)
-    const kind = kindOf(text, hasArticles)
+    const isNumbered = reader.isNotice && rank === PUBLISHED_RANK && /^\d+[A-Z]{0,3}\.*\s/.test(text)
+    const kind = isNumbered ? 'section' : kindOf(text, hasArticles)
     const anchor = /\{#([^\s{}]+)\}\s*$/.exec(text)?.[1]
     // The marks of a heading are no text.
     const start = decoded.indexOf(text, starts[from] ?? 0)
@@ -80,10 +89,14 @@ function parseMarkdown(bytes: Uint8Array, path: string): MarkupTree {
   }
   addParagraphs(reader, at, starts.length - 1)
   // A version of a clone that has ended was law until that day, and its publisher marks it as repealed since.
-  const standing = dayInName(path, 'until') === undefined ? standingOf(metadata) : undefined
+  const standing =
+    dayInName(path, 'until') === undefined || contradictsStatus(metadata) ? standingOf(metadata) : undefined
   const tree = lineTree(blocks, decoded, metadata, standing)
   return { ...tree, bytesBefore: bytes.length - Buffer.byteLength(decoded) }
 }
+
+/** Collections of law have provisions as headings of this level, by their number alone where their law has it so. */
+const PUBLISHED_RANK = 5
 
 function kindOf(heading: string, hasArticles: boolean): Block['kind'] {
   if (PROVISION.test(heading)) return 'section'

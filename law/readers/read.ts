@@ -153,7 +153,7 @@ export async function readBytes(path: string): Promise<Uint8Array> {
 }
 
 const NUMBER =
-  /^(?:\([Xx-]+\)\s*)?((?:§§?|Art(?:ikel|icle)?\.?|Section|SECTION|SEC\.|Sec\.|Anlage|Annex|ANNEX|Anhang|Appendix|Schedule|SCHEDULE|Chapter|CHAPTER|Part|PART|Rule)\s*[\dIVXLC]+[\d.–-]*\s?[a-z]?(?![\p{L}])(?:\s(?:bis|und|to|and)\s\d+\s?[a-z]?(?![\p{L}]))?[⁰¹²³⁴-⁹]*|\d+(?:\.\d+)*\.?(?=\s))[.:—–-]?\s*/u
+  /^(?:\([Xx-]+\)\s*)?((?:§§?|Art(?:ikel|icle)?\.?|Section|SECTION|SEC\.|Sec\.|Anlage|Annex|ANNEX|Anhang|Appendix|Schedule|SCHEDULE|Chapter|CHAPTER|Part|PART|Rule)\s*[\dIVXLC]+[\d.–-]*\s?[a-z]?(?![\p{L}])(?:\s(?:bis|und|to|and)\s\d+\s?[a-z]?(?![\p{L}]))?[⁰¹²³⁴-⁹]*|\d+(?:\.\d+)*(?:[A-Z]{1,3}(?=[.\s]))?\.{0,2}(?=\s))[.:—–-]?\s*/u
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 

@@ -36,7 +36,7 @@ export function startCatFile(gitFolder: string, objects: string): CatFile {
   })
   const ended = new Promise<Error | undefined>((done) => {
     child.once('error', done)
-    child.once('close', () => done(undefined))
+    child.once('exit', () => done(undefined))
   })
   // An object may be asked for after git has ended: its output says so.
   child.stdin.on('error', () => undefined)
@@ -65,6 +65,7 @@ export function startCatFile(gitFolder: string, objects: string): CatFile {
     },
     close: async () => {
       child.kill('SIGKILL')
+      child.stdout.destroy()
       await ended
     },
   }

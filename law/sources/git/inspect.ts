@@ -1,5 +1,5 @@
 import { utcDay } from '#core/platform/time.ts'
-import { standingOf, stateOf } from '#law/readers/markdown-fields.ts'
+import { contradictsStatus, standingOf, stateOf } from '#law/readers/markdown-fields.ts'
 import { readClone, type CloneSource, type OnCloneProgress } from './clone.ts'
 
 /** What of a clone would be served, by country and rank, as `operator inspect` shows it. */
@@ -47,7 +47,7 @@ export async function inspectClone(
     const state = stateOf(front)
     if (until !== undefined && until <= today) count(group.not_served, 'ended')
     else if (state !== undefined) count(group.not_served, `text_state: ${state}, unless that loss is accepted`)
-    else if (until === undefined && standingOf(front) !== undefined)
+    else if ((until === undefined || contradictsStatus(front)) && standingOf(front) !== undefined)
       count(group.not_served, 'a key of the country says that it is no law in force, and no version follows')
     else if (from > today) group.later += 1
     else group.in_force += 1

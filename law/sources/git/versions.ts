@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  contradictsStatus,
   inForceFrom,
   isPastVersion,
   isPublished,
@@ -105,7 +106,7 @@ function faultOf({ front, commit }: Version): string | undefined {
 function isEnd({ front, commit }: Version): boolean {
   // Publishers mark a version that was law until a stated day as repealed once another one follows.
   const wasLaw = isPastVersion(front) || (lastDayOf(front) !== undefined && front.get('status') !== 'annulled')
-  return REPEALS.test(commit.kind) || (standingOf(front) !== undefined && !wasLaw)
+  return REPEALS.test(commit.kind) || (standingOf(front) !== undefined && !wasLaw && !contradictsStatus(front))
 }
 
 function datedVersion(version: Version, last: Dated | undefined): Dated {
@@ -132,12 +133,15 @@ function withoutRepeats(dated: readonly Dated[], hold: (version: Version, reason
       kept.splice(-1, 1, { ...last, version: { ...last.version, front: next.version.front } })
     } else kept.push(next)
   }
-  for (const { version, isEnd: ends } of kept) if (ends) hold(version, endReason(version))
+  const isServed = (version: Version): boolean => kept.some((other) => other.version === version && !other.isEnd)
+  for (const { version, isEnd: ends } of kept) if (ends && !isServed(version)) hold(version, endReason(version))
   return kept
 }
 
 function endReason({ front, commit }: Version): string {
-  return REPEALS.test(commit.kind) ? `a ${commit.kind} ends the act` : `it is no law: ${standingOf(front)}`
+  if (REPEALS.test(commit.kind)) return `a ${commit.kind} ends the act`
+  const standing = standingOf(front)
+  return standing === undefined ? 'the file is removed, from no stated day' : `it is no law: ${standing}`
 }
 
 /** Whether a version repeats the text of the one before it, without a gap between their days. */
