@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -44,7 +44,9 @@ export function corpusFolderAt(path: string): CorpusFolder {
 export function isCloneOfLaw(folder: string): boolean {
   if (existsSync(join(folder, 'HEAD')) && existsSync(join(folder, 'objects'))) return true
   if (!existsSync(join(folder, '.git')) || existsSync(join(folder, 'corpus.jsonl'))) return false
-  if (existsSync(join(folder, '.legalize.yml'))) return true
+  // A clone without a checkout has its objects alone.
+  const visible = readdirSync(folder).some((name) => !name.startsWith('.'))
+  if (!visible || existsSync(join(folder, '.legalize.yml'))) return true
   const [first] = globSync('*/*.md', { cwd: folder })
   return first !== undefined && isPublished(metadataOf(readFileSync(join(folder, first), 'utf8').slice(0, 16_384)))
 }

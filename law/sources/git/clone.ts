@@ -107,7 +107,9 @@ async function historyOf(
     if (versions > GIT_BOUNDS.filesMax)
       throw new OperatorError(`more than ${GIT_BOUNDS.filesMax} versions of files: name fewer with --only`)
     const version = blob === undefined ? commit : versionOf(path, commit, blob, await objects.read(blob, 'blob'))
-    files.set(path, [...(files.get(path) ?? []), version])
+    const earlier = files.get(path)
+    if (earlier === undefined) files.set(path, [version])
+    else earlier.push(version)
   }
   const layout = manifest === undefined ? DEFAULT_LAYOUT : layoutOf(await objects.read(manifest, 'blob'))
   const [revisions, held]: [Revision[], HeldVersion[]] = [[], []]

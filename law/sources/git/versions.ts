@@ -133,8 +133,8 @@ function withoutRepeats(dated: readonly Dated[], hold: (version: Version, reason
       kept.splice(-1, 1, { ...last, version: { ...last.version, front: next.version.front } })
     } else kept.push(next)
   }
-  const isServed = (version: Version): boolean => kept.some((other) => other.version === version && !other.isEnd)
-  for (const { version, isEnd: ends } of kept) if (ends && !isServed(version)) hold(version, endReason(version))
+  const served = new Set(kept.flatMap(({ version, isEnd: ends }) => (ends ? [] : [version])))
+  for (const { version, isEnd: ends } of kept) if (ends && !served.has(version)) hold(version, endReason(version))
   return kept
 }
 
