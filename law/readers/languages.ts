@@ -1,40 +1,18 @@
+import { foldKey } from '#core/identity/fold.ts'
+
 /**
  * Languages in which a country publishes its law, by ISO 3166-1, and short words of each. A text counts as in one of
  * them where its words say so.
  */
-const COUNTRIES: Readonly<Record<string, string>> = {
-  ad: 'ca',
-  ar: 'es',
-  at: 'de',
-  be: 'nl fr de',
-  br: 'pt',
-  ch: 'de fr it',
-  cl: 'es',
-  co: 'es',
-  cz: 'cs sk',
-  de: 'de',
-  dk: 'da',
-  ee: 'et',
-  es: 'es ca',
-  fi: 'fi sv',
-  fr: 'fr',
-  gb: 'en',
-  ie: 'en ga',
-  it: 'it de',
-  li: 'de',
-  lt: 'lt',
-  lu: 'fr de',
-  lv: 'lv',
-  mx: 'es',
-  nl: 'nl',
-  pe: 'es',
-  pl: 'pl',
-  pt: 'pt',
-  se: 'sv',
-  sk: 'sk cs',
-  us: 'en',
-  uy: 'es',
-}
+const COUNTRIES: ReadonlyMap<string, string> = new Map(
+  (
+    'ad:ca ar:es at:de be:nl,fr,de br:pt ch:de,fr,it cl:es co:es cz:cs,sk de:de dk:da ee:et es:es,ca ' +
+    'fi:fi,sv fr:fr gb:en ie:en,ga it:it,de li:de lt:lt lu:fr,de lv:lv mx:es nl:nl pe:es pl:pl pt:pt ' +
+    'se:sv sk:sk,cs us:en uy:es'
+  )
+    .split(' ')
+    .map((each) => [each.slice(0, 2), each.slice(3)]),
+)
 const WORDS: Readonly<Record<string, string>> = {
   ca: 'els les dels amb per que aquest aquesta article una del i és seva llei',
   cs: 'a se v na je nebo podle který která které při až jsou být odst zákona jeho od',
@@ -56,7 +34,7 @@ const WORDS: Readonly<Record<string, string>> = {
   sv: 'och av i att som för en är den till eller med skall ska får',
 }
 const SETS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  Object.entries(WORDS).map(([language, words]) => [language, new Set(words.split(' '))]),
+  Object.entries(WORDS).map(([language, words]) => [language, new Set(foldKey(words).split(' '))]),
 )
 const READ_CHARACTERS = 40_000
 /** Share of the words of a text that its language's short words make at least. */
@@ -64,7 +42,7 @@ const SHARE_MIN = 0.05
 
 /** Returns the language of its country that a text is in; undefined where the country is not known, or none fits. */
 export function languageOf(country: string, text: string): string | undefined {
-  const languages = (COUNTRIES[country.toLowerCase()] ?? '').split(' ')
+  const languages = (COUNTRIES.get(foldKey(country)) ?? '').split(',')
   const words: readonly string[] =
     text
       .slice(0, READ_CHARACTERS)

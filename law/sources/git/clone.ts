@@ -57,11 +57,11 @@ interface CloneOptions {
 
 const MANIFEST = '.legalize.yml'
 const SPEC_VERSION = [0, 4] as const
-const manifestSchema = z.looseObject({
+const layoutSchema = z.looseObject({
   spec_version: z.coerce.string().regex(/^\d{1,4}\.\d{1,4}$/),
   layout: z.array(z.looseObject({ directories: z.array(z.string()).min(1), path: z.string().endsWith('.md') })).min(1),
 })
-type Layout = z.infer<typeof manifestSchema>['layout']
+type Layout = z.infer<typeof layoutSchema>['layout']
 const DEFAULT_LAYOUT: Layout = [{ directories: ['*'], path: '{directory}/{identifier}.md' }]
 
 /**
@@ -139,7 +139,7 @@ function layoutOf(bytes: Buffer): Layout {
     throw new OperatorError(`${MANIFEST} of the clone ${why}`)
   }
   if (bytes.length > GIT_BOUNDS.manifestBytesMax) fail(`is larger than ${GIT_BOUNDS.manifestBytesMax} bytes`)
-  const parsed = manifestSchema.safeParse(parsedYaml(bytes.toString('utf8')))
+  const parsed = layoutSchema.safeParse(parsedYaml(bytes.toString('utf8')))
   if (!parsed.success) return fail(`is not understood: ${parsed.error.issues[0]?.path.join('.') ?? ''}`)
   const { spec_version: version, layout } = parsed.data
   const [major = 0, minor = 0] = version.split('.').map(Number)
