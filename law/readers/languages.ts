@@ -43,11 +43,7 @@ const SHARE_MIN = 0.05
 /** Returns the language of its country that a text is in; undefined where the country is not known, or none fits. */
 export function languageOf(country: string, text: string): string | undefined {
   const languages = (COUNTRIES.get(foldKey(country)) ?? '').split(',')
-  const words: readonly string[] =
-    text
-      .slice(0, READ_CHARACTERS)
-      .toLowerCase()
-      .match(/\p{L}+/gu) ?? []
+  const words: readonly string[] = foldKey(text.slice(0, READ_CHARACTERS)).match(/\p{L}+/gu) ?? []
   const counts = languages.map((language) => {
     const own = SETS.get(language)
     return { language, count: words.filter((word) => own?.has(word)).length }
