@@ -46,7 +46,7 @@ const SERVICES = [
   'test/jobs/{activate,platform,trace,version-build,worker}/**/*.test.ts',
   'test/operator/**/*.test.ts',
   'test/law/import/left-out.test.ts',
-  'test/jobs/capture/{pipeline,places,schedule}.test.ts',
+  'test/jobs/capture/{clone,pipeline,places,schedule}.test.ts',
 ]
 
 /** The seed of every random draw. `npm run test:soak` draws another one for each round. */

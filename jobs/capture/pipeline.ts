@@ -21,6 +21,7 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildParametersSchema, type BuildParameters } from '#jobs/version-build/parameters.ts'
 import { captureSources } from '#law/sources/capture.ts'
+import { captureClone, cloneAt } from '#law/sources/git/clone.ts'
 import { listSource, mediaTypeOf } from '#law/sources/list.ts'
 import type { SourceRoots } from '#law/sources/roots.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
@@ -103,10 +104,16 @@ function faultOf(error: unknown): string | undefined {
 }
 
 async function filesOf(
-  { store, roots }: CaptureDeps,
+  { store, roots, onProgress = () => undefined }: CaptureDeps,
   source: SourceRow,
   last: readonly CapturedFile[],
 ): Promise<readonly CapturedFile[]> {
+  const clone = cloneAt(source.location)
+  if (clone !== undefined) {
+    const known = last.map(({ sourceName }) => sourceName)
+    const captured = await captureClone(store, clone, { roots, onProgress, known })
+    return captured.map(({ sha256Hex, ...file }) => ({ ...file, sha256: sha256Hex }))
+  }
   if (!isAddress(source.location)) {
     const { files } = await listSource(source.location, (await mappingOfSource(source, roots)).format, roots)
     const captured = await captureSources(store, files)

@@ -17,6 +17,7 @@ export const DATE_RULES = {
   'last-amendment': 'date of the latest amending act that the file names',
   'file-name': 'date in the name of the file',
   processed: 'date on which the publisher produced the file',
+  'next-version': 'day on which the text ends, by its publisher or the next version in the repository',
   'source-yaml': 'stated in source.yaml',
 } as const
 export type DateRule = keyof typeof DATE_RULES

@@ -49,7 +49,7 @@ export interface Vocabulary {
 /** One format of markup: what recognises it, what its elements are, and what it says of a document. */
 export interface MarkupFormat {
   readonly format: ReaderFormat
-  readonly parse: (bytes: Uint8Array) => MarkupTree | Promise<MarkupTree>
+  readonly parse: (bytes: Uint8Array, path: string) => MarkupTree | Promise<MarkupTree>
   readonly recognises: (probe: Probe) => boolean
   readonly roles: (read: ReadTree) => Roles
   readonly fields: (read: ReadTree) => DocumentFields

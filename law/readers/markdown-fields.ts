@@ -1,7 +1,8 @@
 import { foldCode } from '#core/identity/fold.ts'
-import type { DocumentFields, ReaderLoss } from './document.ts'
+import type { DateRule, DocumentFields, ReaderLoss } from './document.ts'
 import { dated, dayIn, endIn, languageTag, type ReadTree } from './format.ts'
 import { lastAmendment } from './german-citation.ts'
+import { languageOf } from './languages.ts'
 import type { Standing } from './standing.ts'
 import { oneLine, wordSet } from './tree.ts'
 
@@ -21,49 +22,110 @@ export function metadataOf(front: string): ReadonlyMap<string, string> {
 
 /** Fields of front matter that the reader reads. */
 export const FRONT_MATTER_READ = wordSet(
-  'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority effective_at effective_to status text_state identifier country rank source publication_date last_updated effective_until',
+  'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority effective_at effective_to status text_state identifier country rank source publication_date last_updated effective_until effective_from effectiveness_date entry_into_force ' +
+    'version_type references_html never_effective inactive_temporal_version provisions_never_effective',
 )
 
 /** What an act is as a whole, by the front matter of collections of law. */
-export const STATUSES: ReadonlyMap<string, Standing> = new Map([
+const STATUSES: ReadonlyMap<string, Standing> = new Map([
   ['repealed', 'repealed'],
   ['annulled', 'repealed'],
   ['expired', 'ended'],
 ])
 const IN_FORCE: ReadonlySet<string> = new Set(['in_force', 'partially_repealed'])
-/** Whether a text holds its amendments; `current` says not from when. */
-const TEXT_STATES: ReadonlySet<string> = new Set(['point_in_time', 'current'])
+const POINT_IN_TIME = 'point_in_time'
+
+/** Keys of single countries that say that a text is no law in force, whatever its status is. */
+const OWN_STANDINGS: readonly (readonly [key: string, value: RegExp, standing: Standing])[] = [
+  ['version_type', /^MINULE$/, 'ended'],
+  ['inactive_temporal_version', /^true$/, 'ended'],
+  ['never_effective', /^true$/, 'prospective'],
+  ['references_html', /\b(?:derogad|abrogad|anulad)[ao]s?\s+(?:\S+\s+)?por\b/i, 'repealed'],
+]
 
 /** Front matter of a collection that publishes one act a file (legalize, version 0.4). */
 export function isPublished(metadata: ReadonlyMap<string, string>): boolean {
   return ['identifier', 'country', 'rank', 'source'].every((name) => metadata.has(name))
 }
 
-export function unreadStatus({ tree: { metadata = new Map() } }: ReadTree): readonly ReaderLoss[] {
-  const [status, state] = [metadata.get('status'), metadata.get('text_state')]
+/** Why the front matter says that the act is no law in force; undefined where it is. */
+export function standingOf(metadata: ReadonlyMap<string, string>): Standing | undefined {
+  return STATUSES.get(metadata.get('status') ?? '') ?? ownStanding(metadata)?.[2]
+}
+
+function ownStanding(metadata: ReadonlyMap<string, string>): (typeof OWN_STANDINGS)[number] | undefined {
+  return OWN_STANDINGS.find(([key, value]) => value.test(metadata.get(key) ?? ''))
+}
+
+/** Whether the country's own key marks a text as a past one, beside a status of an act in force. */
+export function isPastVersion(metadata: ReadonlyMap<string, string>): boolean {
+  return !STATUSES.has(metadata.get('status') ?? '') && ownStanding(metadata)?.[2] === 'ended'
+}
+
+/** Whether the country's own key says that the act is no law, beside a status of an act in force. */
+export function contradictsStatus(metadata: ReadonlyMap<string, string>): boolean {
+  const own = STATUSES.has(metadata.get('status') ?? '') ? undefined : ownStanding(metadata)
+  return own !== undefined && own[2] !== 'ended'
+}
+
+/** Whether a text is no law on a day: as enacted, or the latest one whatever the day. */
+export function stateOf(metadata: ReadonlyMap<string, string> = new Map()): string | undefined {
+  const state = metadata.get('text_state')
+  return state === POINT_IN_TIME || !isPublished(metadata) ? undefined : state
+}
+
+/** The day from which a text is law: the country's own key, or the day of its last change once the act is in force. */
+export function inForceFrom(metadata: ReadonlyMap<string, string>): string | undefined {
+  const own = dayIn(metadata.get('effective_from') ?? metadata.get('effectiveness_date'))
+  const [updated, begun] = [dayIn(metadata.get('last_updated')), dayIn(metadata.get('entry_into_force'))]
+  if (stateOf(metadata) === 'as_enacted') return dayIn(metadata.get('publication_date')) ?? own
+  return own ?? (updated !== undefined && begun !== undefined && begun > updated ? begun : updated)
+}
+
+/** The last day on which a text is law. */
+export function lastDayOf(metadata: ReadonlyMap<string, string>): string | undefined {
+  return endIn(metadata.get('effective_until'), 1)
+}
+
+/** A day that the name of a version in a clone states (`law/sources/git`). */
+export function dayInName(path: string, name: 'from' | 'until' | 'published'): string | undefined {
+  return /\.md\?commit=/.test(path) ? dayIn(new RegExp(`[?&]${name}=([\\d-]{10})(?:&|$)`).exec(path)?.[1]) : undefined
+}
+
+export function unreadStatus({ path, tree: { metadata = new Map() } }: ReadTree): readonly ReaderLoss[] {
+  const [status, state] = [metadata.get('status'), stateOf(metadata)]
+  const own = status === undefined || !IN_FORCE.has(status) ? undefined : ownStanding(metadata)
+  // A past version of a clone ends where the next one begins.
+  const isPast = own?.[2] === 'ended' && dayInName(path, 'until') !== undefined
   return [
     ...(status === undefined || STATUSES.has(status) || IN_FORCE.has(status) ? [] : [`status: ${status.slice(0, 40)}`]),
-    ...(state === undefined || TEXT_STATES.has(state) ? [] : [`text_state: ${state.slice(0, 40)}`]),
+    ...(state === undefined ? [] : [`text_state: ${state.slice(0, 40)}`]),
+    ...(own === undefined || isPast ? [] : [`${own[0]} says ${own[2]}, and status says ${status}`]),
   ].map((name) => ({ name, count: 1, line: 1 }))
 }
 
+const RULE_OF_STATE: Readonly<Record<string, DateRule>> = { as_enacted: 'publication', current: 'amendment-date' }
+
 /** Fields of a collection of law; of what the file does not state none is made up. */
-function publishedFields(metadata: ReadonlyMap<string, string>): DocumentFields {
-  const state = metadata.get('text_state') ?? 'point_in_time'
+function publishedFields(metadata: ReadonlyMap<string, string>, path: string, text: string): DocumentFields {
+  const from = dayInName(path, 'from') ?? inForceFrom(metadata)
+  const until = dayInName(path, 'until')
+  const end = until ?? (dayInName(path, 'from') === undefined ? lastDayOf(metadata) : undefined)
+  const country = metadata.get('country') ?? ''
   return {
     title: metadata.get('title'),
     identifier: metadata.get('identifier'),
-    language: languageTag(metadata.get('language') ?? metadata.get('lang')),
-    jurisdiction: foldCode(metadata.get('jurisdiction') ?? metadata.get('country') ?? '') || undefined,
+    language: languageTag(metadata.get('language') ?? metadata.get('lang')) ?? languageOf(country, text),
+    jurisdiction: foldCode(metadata.get('jurisdiction') ?? country) || undefined,
     url: metadata.get('source'),
-    publishedAt: dated(dayIn(metadata.get('publication_date'))),
-    effectiveFrom: state === 'point_in_time' ? dated(dayIn(metadata.get('last_updated'))) : undefined,
-    effectiveTo: dated(endIn(metadata.get('effective_until'), 1)),
+    publishedAt: dated(dayIn(metadata.get('publication_date')) ?? dayInName(path, 'published')),
+    effectiveFrom: dated(from, RULE_OF_STATE[stateOf(metadata) ?? '']),
+    effectiveTo: dated(end, until === undefined ? undefined : 'next-version'),
   }
 }
 
-export function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): DocumentFields {
-  if (isPublished(metadata)) return publishedFields(metadata)
+export function fieldsOf({ path, tree: { metadata = new Map(), decoded } }: ReadTree): DocumentFields {
+  if (isPublished(metadata)) return publishedFields(metadata, path, decoded)
   const first = /^#\s+(.+)$/m.exec(decoded)?.[1]?.trim()
   const url = metadata.get('canonical_url') ?? metadata.get('redirect_to')
   const signed = dayIn(/^Ausfertigungsdatum\s*\r?\n:\s+(\d{4}-\d{2}-\d{2})/m.exec(decoded)?.[1])

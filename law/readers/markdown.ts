@@ -5,10 +5,18 @@ import { decode } from './decode.ts'
 import { germanCitation } from './german-citation.ts'
 import type { ReaderLoss } from './document.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
-import { fieldsOf, isPublished, metadataOf, STATUSES, unreadStatus } from './markdown-fields.ts'
+import {
+  contradictsStatus,
+  dayInName,
+  fieldsOf,
+  isPublished,
+  metadataOf,
+  standingOf,
+  unreadStatus,
+} from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
-import { provisionKind, provisionMarks, type ProvisionMark } from './provision-marks.ts'
+import { provisionKind, provisionMarks, SECTION, type ProvisionMark } from './provision-marks.ts'
 import { UnreadableFile, type MarkupTree } from './tree.ts'
 
 /** A heading that names a provision: `§ 433 …`, `Art 1`. */
@@ -40,7 +48,7 @@ function picturesIn({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
   return found.length === 0 ? [] : [{ name: 'picture', count: found.length, line: found[0]?.line ?? 1 }]
 }
 
-function parseMarkdown(bytes: Uint8Array): MarkupTree {
+function parseMarkdown(bytes: Uint8Array, path: string): MarkupTree {
   if ((bytes[0] ?? 0) >= 0xfe) throw new UnreadableFile('Markdown in UTF-16: save it as UTF-8', { line: 1 })
   const decoded = decode(bytes, undefined)
   if (decoded.length > READER_BOUNDS.markdownFileBytesMax)
@@ -72,6 +80,8 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   const reader: LineReader = { decoded, starts, marks, textsIn, add, addMark, isNotice: isPublished(metadata) }
   add(0, front, { is: 'omitted', rule: 'front matter' })
   let at = front
+  // Sections are divisions of an act that has articles.
+  const hasArticles = headings.filter(({ text }) => provisionKind(text) === 'article').length > 1
   for (const { from, to, rank, text } of headings) {
     addParagraphs(reader, at, from)
     const anchor = /\{#([^\s{}]+)\}\s*$/.exec(text)?.[1]
@@ -79,14 +89,27 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
     const start = decoded.indexOf(text, starts[from] ?? 0)
     const texts = textsIn({ line: from, from: start, to: start + text.length })
     const shown = texts.map(({ value, rule }) => (rule === undefined ? value : '')).join('')
-    const kind = PROVISION.test(shown) ? 'section' : REPEALED_RANGE.test(shown) ? 'sections' : provisionKind(shown)
+    const isNumbered = reader.isNotice && rank === PUBLISHED_RANK && /^\d+[A-Z]{0,3}\.*\s/.test(shown)
+    const kind = isNumbered ? 'section' : kindOf(shown, hasArticles)
     const named = anchor === undefined ? {} : { anchor }
     if (text !== '') blocks.push({ is: 'heading', rank, kind: kind ?? 'heading', line: from + 1, ...named, texts })
     at = to
   }
   addParagraphs(reader, at, starts.length - 1)
-  const tree = lineTree(blocks, decoded, metadata, STATUSES.get(metadata.get('status') ?? ''))
+  // A version of a clone that has ended was law until that day, and its publisher marks it as repealed since.
+  const standing =
+    dayInName(path, 'until') === undefined || contradictsStatus(metadata) ? standingOf(metadata) : undefined
+  const tree = lineTree(blocks, decoded, metadata, standing)
   return { ...tree, bytesBefore: bytes.length - Buffer.byteLength(decoded) }
+}
+
+/** Collections of law have provisions as headings of this level, by their number alone where their law has it so. */
+const PUBLISHED_RANK = 5
+
+function kindOf(heading: string, hasArticles: boolean): Block['kind'] {
+  if (PROVISION.test(heading)) return 'section'
+  if (REPEALED_RANGE.test(heading)) return 'sections'
+  return hasArticles && SECTION.test(heading) ? undefined : provisionKind(heading)
 }
 
 interface LineRange {

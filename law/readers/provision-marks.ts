@@ -50,7 +50,7 @@ const ORDINAL =
 const NOTE =
   /^(?:\(?\*+\)?\s*(?:\*\*)?(?:\p{L}+\s+){1,3}(?:modificad|derogad|incorporad|sustituid|agregad|modifi|abrog|insér|inserted|amended|substituted|repealed|geändert|aufgehoben)|\(\*\)|ver (?:comentario|nota|concordancia)|concordancias?\s*:|\[?enlace web|nota\s?(?:\*\*)*:)/iu
 
-const SECTION = /^sec[ct]i[oó]n\s/iu
+export const SECTION = /^sec[ct]i[oó]n\s/iu
 const ARTICLE_RANK = 20
 const HEADING_CHARACTERS_MAX = 100
 
@@ -141,13 +141,13 @@ function placed(
   order: readonly number[] | undefined,
 ): Omit<Found, 'line'> | undefined {
   const end = from + length
-  const signs = /^[\s.:;—–ºª°*_-]*/u.exec(line.slice(end))?.[0] ?? ''
+  const signs = /^(?:\s\/\s|[\s.:;—–ºª°*_-])*/u.exec(line.slice(end))?.[0] ?? ''
   const start = end + signs.length
   const base = { kind, rank: ARTICLE_RANK, order, label: { from, to: end } }
   const rest = line.slice(start).trimEnd()
   if (rest === '') return { ...base, heading: undefined, text: undefined }
   // `Artículo 7 de la Ley` is a part of a sentence; `Art. 7 (Fees)` and `第一条 目的` are not.
-  const isApart = /[.:—–ºª°*_-]/u.test(signs) || /^[\p{Lu}\p{Lo}([（]/u.test(rest)
+  const isApart = /[.:—–ºª°*_/-]/u.test(signs) || /^[\p{Lu}\p{Lo}([（]/u.test(rest)
   if (!isApart || /^[,;)]/.test(line.slice(end))) return undefined
   const isBold = /^[\s]*(?:\*\*|__)/.test(line) && !signs.includes('**') && !signs.includes('__')
   const bold = isBold ? /\*\*|__/.exec(rest) : null

@@ -79,7 +79,7 @@ export function recognised(path: string, bytes: Uint8Array): ReaderFormat | unde
 
 /** Parses a file again, as `readDocument` does, without reading it. @throws UnreadableFile as it does. */
 export async function parseDocument(path: string, bytes: Uint8Array): Promise<MarkupTree> {
-  return await formatOf(path, bytes).parse(bytes)
+  return await formatOf(path, bytes).parse(bytes, path)
 }
 
 /** First bytes of Compound File Binary: Office files before DOCX, and encrypted ones. */
@@ -102,7 +102,7 @@ function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
 }
 
 async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array): Promise<ReadDocument> {
-  const tree = await format.parse(bytes)
+  const tree = await format.parse(bytes, path)
   const read = { tree, path }
   const vocabulary = format.vocabulary?.(read)
   const unknown = vocabulary === undefined ? [] : markStanding(tree.root, vocabulary)
@@ -168,10 +168,20 @@ export async function readBytes(path: string): Promise<Uint8Array> {
 }
 
 const NUMBER =
-  /^(?:\([Xx-]+\)\s*)?((?:§§?|Art(?:ikel|icle)?\.?|Section|SECTION|SEC\.|Sec\.|Anlage|Annex|ANNEX|Anhang|Appendix|Schedule|SCHEDULE|Chapter|CHAPTER|Part|PART|Rule)\s*[\dIVXLC]+[\d.–-]*\s?[a-z]?(?![\p{L}])(?:\s(?:bis|und|to|and)\s\d+\s?[a-z]?(?![\p{L}]))?|\d+(?:\.\d+)*\.?(?=\s))[.:—–-]?\s*/u
+  /^(?:\([Xx-]+\)\s*)?((?:§§?|Art(?:ikel|icle)?\.?|Section|SECTION|SEC\.|Sec\.|Anlage|Annex|ANNEX|Anhang|Appendix|Schedule|SCHEDULE|Chapter|CHAPTER|Part|PART|Rule)\s*[\dIVXLC]+[\d.–-]*\s?[a-z]?(?![\p{L}])(?:\s(?:bis|und|to|and)\s\d+\s?[a-z]?(?![\p{L}]))?[⁰¹²³⁴-⁹]*|\d+(?:\.\d+)*(?:[A-Z]{1,3}(?=[.\s]))?\.{0,2}(?=\s))[.:—–-]?\s*/u
+
+const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹'
+
+/** `§ 40<sup>1</sup>` is another number than `§ 401`. */
+function withSuperscripts(heading: string): string {
+  return heading.replaceAll(/(?<=\d)<sup>\s*(\d{1,3})\s*<\/sup>/g, (_, digits: string) =>
+    Array.from(digits, (digit) => SUPERSCRIPTS[Number(digit)]).join(''),
+  )
+}
 
 /** A heading that begins with a number gives the label too. */
-function withLabel(provision: Provision): Provision {
+function withLabel(read: Provision): Provision {
+  const provision = { ...read, heading: withSuperscripts(read.heading) }
   if (provision.label !== '') return provision
   const [all, label] = NUMBER.exec(provision.heading) ?? []
   if (all === undefined || label === undefined) return { ...provision, ...provisionName(provision.heading) }

@@ -87,6 +87,17 @@ async function captureSource(store: ArtifactStore, file: SourceFile, options: Ca
   }
 }
 
+/** Keeps bytes that are in memory as those of a source. @returns once they are on disk. */
+export async function captureBytes(
+  store: ArtifactStore,
+  source: Pick<CapturedSource, 'sourceName' | 'mediaType'>,
+  bytes: Buffer,
+): Promise<CapturedSource> {
+  const kept = { sha256Hex: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
+  await keepSmall(store, (keep) => keep(bytes).then(() => kept), {})
+  return { ...source, ...kept }
+}
+
 export interface Kept {
   readonly sha256Hex: string
   readonly bytes: number

@@ -5,13 +5,14 @@ import { mappingOf } from '#law/import/corpus/corpus-mapping.ts'
 import { readMapping } from '#law/import/mapping/mapping.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
 import { captureSources, type CapturedSource } from '#law/sources/capture.ts'
-import { listSource, type SourceFile } from '#law/sources/list.ts'
+import { captureClone, cloneAt } from '#law/sources/git/clone.ts'
+import { listSource, type SourceFormat } from '#law/sources/list.ts'
 import { knowledgeBaseNamed } from './names.ts'
 import type { Operator } from './operator.ts'
 
 export interface ImportInput {
   readonly knowledgeBase: string
-  /** A file or a folder of law; JSONL is `corpus.jsonl` or its parts `corpus-1.jsonl` …. */
+  /** A file or a folder of law, or the location of a clone; JSONL is `corpus.jsonl` or its parts `corpus-1.jsonl` …. */
   readonly source: string
   /** Path of a mapping file; without one the files and a `source.yaml` beside them say all. */
   readonly mapping?: string | undefined
@@ -45,8 +46,7 @@ export async function importCorpus({ database, actor }: Operator, input: ImportI
   // The build reads the sources with the stored mapping, and reports the same losses as accepted.
   const accepted_losses = [...new Set([...described.accepted_losses, ...(input.acceptLoss ?? [])])]
   const mapping = { ...described, accepted_losses }
-  const { files, leftOut } = await listSource(input.source, mapping.format)
-  const sources = await capture(files, input, onProgress)
+  const { sources, leftOut } = await capture(mapping.format, input, onProgress)
   const accept = (report: ImportReport): void => assertEachAccepts(input.acceptLoss ?? [], report)
   return await importCaptured(
     { database, store },
@@ -64,14 +64,16 @@ export async function importCorpus({ database, actor }: Operator, input: ImportI
 }
 
 async function capture(
-  files: readonly SourceFile[],
-  { store, signal }: ImportInput,
+  format: SourceFormat,
+  { source, store, signal }: ImportInput,
   onProgress: OnProgress,
-): Promise<readonly CapturedSource[]> {
+): Promise<{ readonly sources: readonly CapturedSource[]; readonly leftOut: readonly string[] }> {
   onProgress('capturing bytes', 0, 0)
+  const stopped = signal === undefined ? {} : { signal }
+  const clone = cloneAt(source)
+  if (clone !== undefined) return { sources: await captureClone(store, clone, { ...stopped, onProgress }), leftOut: [] }
+  const { files, leftOut } = await listSource(source, format)
   let bytes = 0
-  return await captureSources(store, files, {
-    ...(signal === undefined ? {} : { signal }),
-    onBytes: (read) => onProgress('capturing bytes', (bytes += read), 0),
-  })
+  const onBytes = (read: number): void => onProgress('capturing bytes', (bytes += read), 0)
+  return { sources: await captureSources(store, files, { ...stopped, onBytes }), leftOut }
 }

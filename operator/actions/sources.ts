@@ -8,7 +8,9 @@ import { isAddress } from '#jobs/capture/pipeline.ts'
 import { oneMappingOf } from '#jobs/capture/one-mapping.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { readMapping, type Mapping } from '#law/import/mapping/mapping.ts'
-import { NOTHING_STATED, parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
+import { NOTHING_STATED, parseSourceYaml, readSourceYaml } from '#law/import/corpus/source-yaml.ts'
+import { cloneAt, cloneLocation } from '#law/sources/git/clone.ts'
+import { isClone } from '#law/sources/git/objects.ts'
 import { PSEUDO_FILE, assertWithin } from '#law/sources/roots.ts'
 import { checkedName, knowledgeBaseNamed } from './names.ts'
 import { withAudit, type Operator } from './operator.ts'
@@ -17,7 +19,11 @@ interface AddSource {
   readonly name: string
   readonly knowledgeBase: string
   /** Path of a file or folder, or an HTTPS address. */
-  readonly from: string
+  readonly from?: string | undefined
+  /** Path of a clone, in place of `from`: its files, with their history. */
+  readonly git?: string | undefined
+  readonly since?: string | undefined
+  readonly only?: string | undefined
   readonly mapping?: string | undefined
   readonly sourceYaml?: string | undefined
   readonly allowHost?: readonly string[] | undefined
@@ -59,7 +65,12 @@ export async function addSource(
   })
 }
 
-async function checkedLocation({ from, allowHost = [], allowPrivate = false, ...asked }: AddSource): Promise<string> {
+async function checkedLocation(input: AddSource): Promise<string> {
+  const { from, git, since, only, allowHost = [], allowPrivate = false, ...asked } = input
+  if ((from === undefined) === (git === undefined)) throw new OperatorError('Name --from or --git, one of them.')
+  if (git !== undefined) return await checkedClone({ git, since, only, everyMinutes: asked.everyMinutes })
+  if (from === undefined || since !== undefined || only !== undefined)
+    throw new OperatorError('--since and --only are of a clone: name it with --git.')
   if (
     allowHost.length > CAPTURE_BOUNDS.hostsMax ||
     allowHost.some((host) => !/^[\w.-]+$|^\[[\da-f:.]+\]$/i.test(host) || !URL.canParse(`https://${host}`))
@@ -74,6 +85,16 @@ async function checkedLocation({ from, allowHost = [], allowPrivate = false, ...
   if (url.protocol !== 'https:' && !allowPrivate)
     throw new OperatorError(`${from} is not HTTPS: plain HTTP is for a private network alone, with --allow-private.`)
   return url.href
+}
+
+async function checkedClone({ git, since, only, everyMinutes }: Partial<AddSource> & { git: string }): Promise<string> {
+  if (everyMinutes !== undefined)
+    throw new OperatorError(
+      'A clone has no schedule, because the service never pulls: run "operator capture" after "git pull".',
+    )
+  const path = await checkedPath(git, {})
+  if (!(await isClone(path))) throw new OperatorError(`${path} is no clone: it has no .git`)
+  return cloneLocation({ path, since, only })
 }
 
 /** @returns the path with its links followed, because a job worker follows none. */
@@ -99,6 +120,9 @@ async function mappingFor({ mapping, sourceYaml }: AddSource, location: string):
     })
     return statedMapping(parseSourceYaml(yaml, sourceYaml))
   }
+  const clone = cloneAt(location)
+  // What the operator states is kept as it is now: files of the clone must not change it.
+  if (clone !== undefined) return statedMapping((await readSourceYaml(clone.path)) ?? NOTHING_STATED)
   return isAddress(location) ? statedMapping(NOTHING_STATED) : null
 }
 

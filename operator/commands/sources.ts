@@ -18,6 +18,7 @@ const { ARTIFACT_STORE, REDIS_URL, SOURCE_ROOTS } = OPERATOR_VARIABLES
 const NONE = 'There is no source: add one with "operator sources add".'
 const BASE = ['<slug>', 'slug or UUID'] as const
 const knowledgeBase = option(...BASE)
+const day = z.iso.date()
 
 export const commands: Commands = [
   group('sources', 'where law is captured from: add, list, show, remove', [
@@ -25,15 +26,21 @@ export const commands: Commands = [
       notes:
         'Only the host of the address and those of --allow-host are asked. Each address is checked after its name is\n' +
         'resolved, and at each redirect. On a schedule, a path is captured only below SOURCE_ROOTS of the job worker, and\n' +
-        'no link is followed. All sources of a knowledge base are imported together, with one mapping.',
+        'no link is followed. All sources of a knowledge base are imported together, with one mapping.\n' +
+        'Of a clone each commit of each file becomes a revision, in force from its day. It is never pulled, and only its\n' +
+        'objects are read: run "operator capture" after "git pull".',
       examples: [
         'sources add rulebook --knowledge-base hsfa-rules --from ./rulebook',
+        'sources add estonia --knowledge-base ee --git ./legalize-ee --source-yaml ee.yaml',
         'sources add title-12 --knowledge-base us-rules --from https://law.example/title-12.xml --every-minutes 1440',
       ],
       input: {
         name: text,
         knowledgeBase: option(...BASE, text),
-        from: option('<place>', 'path of a file or folder, or an https:// address', text),
+        from: option('<place>', 'path of a file or folder, or an https:// address', text.optional()),
+        git: option('<clone>', 'path of a clone of a repository of law, in place of --from', text.optional()),
+        since: option('<day>', 'leave out revisions of the clone that ended before, YYYY-MM-DD', day.optional()),
+        only: option('<glob>', 'files of the clone by their path, such as ee/4*.md', text.optional()),
         sourceYaml: option(
           '<file>',
           'what the files do not state, read now; default: the source.yaml of the folder, read at each capture',

@@ -7,6 +7,8 @@ import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { corpusFolderAt } from '#law/import/corpus/corpus-folder.ts'
+import { cloneAt } from '#law/sources/git/clone.ts'
+import { openObjects } from '#law/sources/git/objects.ts'
 import { SOURCE_YAML, visibleFiles } from '#law/sources/list.ts'
 
 /** A corpus of the demo and its questions. */
@@ -76,14 +78,21 @@ function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowl
  * that is not hidden, since a report names those that are left out too, the mapping and the questions.
  */
 export async function corpusDigest({ source, folder, mappingFile, questionsFile }: DemoCorpus): Promise<string> {
-  const isFolder = statSync(source).isDirectory()
-  const names = isFolder ? [] : [basename(source), SOURCE_YAML]
+  const clone = cloneAt(source)
+  const isFolder = clone === undefined && statSync(source).isDirectory()
+  const names = isFolder ? [] : clone === undefined ? [basename(source), SOURCE_YAML] : [SOURCE_YAML]
   if (isFolder) for await (const { name } of visibleFiles(source)) names.push(name)
   const read = names.sort().map((name) => [name, join(isFolder ? source : folder, name)] as const)
-  const digests: [string, string | null][] = []
+  const digests: [string, string | null][] = clone === undefined ? [] : [[source, await headOf(clone.path)]]
   for (const [name, path] of [...read, ['mapping', mappingFile] as const, ['questions', questionsFile] as const]) {
     const isFile = path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() === true
     digests.push([name, isFile ? (await digestFile(path)).sha256 : null])
   }
   return sha256(canonicalJson(digests)).toString('hex')
+}
+
+async function headOf(clone: string): Promise<string> {
+  const objects = await openObjects(clone)
+  await objects.close()
+  return objects.head
 }

@@ -1,10 +1,12 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '#core/platform/errors.ts'
+import { metadataOf, isPublished } from '#law/readers/markdown-fields.ts'
+import { cloneLocation } from '#law/sources/git/clone.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
 
-/** A user's corpus: its absolute path, the folder that holds it, and how its records are read. */
+/** A user's corpus: its absolute path or the location of a clone, the folder that holds it, and how its records are read. */
 export interface CorpusFolder {
   readonly source: string
   readonly folder: string
@@ -24,6 +26,7 @@ export function corpusFolderAt(path: string): CorpusFolder {
   if (!existsSync(source))
     throw new OperatorError(`There is no corpus at ${path}: name a folder with corpus.jsonl or Markdown files.`)
   const folder = statSync(source).isDirectory() ? source : resolve(source, '..')
+  if (isCloneOfLaw(source)) return { source: cloneLocation({ path: source }), folder, mappingFile: undefined }
   const own = join(folder, 'mapping.json')
   const builtIn = join(MAPPINGS, `${basename(folder)}.json`)
   const isJsonl = existsSync(join(folder, 'corpus.jsonl'))
@@ -35,4 +38,15 @@ export function corpusFolderAt(path: string): CorpusFolder {
         'citation, dates, language and jurisdiction are.',
     )
   return { source, folder, mappingFile }
+}
+
+/** Whether a folder is a clone of published law: it has no work tree, a manifest, or a file with such front matter. */
+export function isCloneOfLaw(folder: string): boolean {
+  if (existsSync(join(folder, 'HEAD')) && existsSync(join(folder, 'objects'))) return true
+  if (!existsSync(join(folder, '.git')) || existsSync(join(folder, 'corpus.jsonl'))) return false
+  // A clone without a checkout has its objects alone.
+  const visible = readdirSync(folder).some((name) => !name.startsWith('.'))
+  if (!visible || existsSync(join(folder, '.legalize.yml'))) return true
+  const [first] = globSync('*/*.md', { cwd: folder })
+  return first !== undefined && isPublished(metadataOf(readFileSync(join(folder, first), 'utf8').slice(0, 16_384)))
 }

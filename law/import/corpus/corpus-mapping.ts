@@ -4,6 +4,7 @@ import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { DATE_RULES } from '#law/readers/document.ts'
 import { recognised } from '#law/readers/read.ts'
 import { CITED_TITLE_CHARACTERS_MAX } from '#law/readers/words-citation.ts'
+import { cloneAt } from '#law/sources/git/clone.ts'
 import { isMarkdownName, listSource } from '#law/sources/list.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
 import { MARKDOWN_MAPPING, alternativesOf, parseMapping, ruleSchema } from '../mapping/mapping.ts'
@@ -18,6 +19,8 @@ import type { SourceYaml, StatedFields } from './source-yaml.ts'
  * @throws OperatorError for a `source.yaml` that is not understood, and where there is nothing to read.
  */
 export async function mappingOf(source: string): Promise<Mapping> {
+  const clone = cloneAt(source)
+  if (clone !== undefined) return statedMapping((await readSourceYaml(clone.path)) ?? NOTHING_STATED)
   const stated = await readSourceYaml(source)
   if (stated !== undefined) return statedMapping(stated)
   return (await holdsLaw(source)) ? statedMapping(NOTHING_STATED) : MARKDOWN_MAPPING
@@ -83,7 +86,7 @@ function lawMapping(source: SourceYaml): Mapping {
     ...MARKDOWN_MAPPING.fields,
     document_key: stated('document', '{metadata.document}', '{metadata.file}'),
     title: '{values.title}',
-    authority: stated('authority', '{metadata.authority}'),
+    authority: stated('authority', '{metadata.authority}', ...authoritiesOf(source, tables)),
     canonical_url: stated('canonical_url', '{metadata.canonical_url}', ...address),
     published_at: [...stated('published_at', ...dates('published_at')), ...dates('effective_at')],
     effective_at: stated('effective_at', ...dates('effective_at')),
@@ -111,6 +114,13 @@ function lawMapping(source: SourceYaml): Mapping {
     ignored_fields: [...source.ignored_fields, ...MARKDOWN_MAPPING.ignored_fields],
     fields,
   })
+}
+
+/** The authority by rank, then by country, as `source.yaml` states it. */
+function authoritiesOf({ authorities }: SourceYaml, tables: Record<string, object>): readonly Alternative[] {
+  if (Object.keys(authorities).length === 0) return []
+  tables['authorities'] = authorities
+  return ['{metadata.rank}', '{metadata.country}'].map((from) => ({ from, lookup: 'authorities', derived: STATED }))
 }
 
 function dates(name: string): readonly Alternative[] {

@@ -33,6 +33,8 @@ const statedFields = {
 const sourceYamlSchema = z
   .strictObject({
     ...statedFields,
+    /** The body that made the law, by the rank or the country of an act. */
+    authorities: z.record(z.string(), text).default({}),
     licence: stated,
     revises: z.enum(['document', 'provision']).optional(),
     precedence: names,

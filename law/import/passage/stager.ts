@@ -150,7 +150,10 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
           count: 1,
         }) as const,
     )
-    const unproved = fields.status === 'source-declared' ? [{ kind: 'loss', place, reason: UNPROVED } as const] : []
+    const unproved =
+      fields.status === 'source-declared' && !isNoLawOfDay(record)
+        ? [{ kind: 'loss', place, reason: UNPROVED } as const]
+        : []
     // The reference of a JSONL record is the operator's own rule, so that it refuses nothing.
     const isOwn = mapping.format === 'jsonl'
     const reason = isOwn && fields.references.some(isProvision) ? undefined : unnamedReason(fields)
@@ -196,6 +199,11 @@ function findingOf(
   return { kind: 'skipped', skip, entry: { ...place, line: line ?? place.line, reason, text } }
 }
 
+/** Whether a text is as enacted, or the latest whatever its day: an operator has accepted that loss by name. */
+function isNoLawOfDay({ captured, values }: SourceRecord): boolean {
+  return captured.format === 'law' && values.has('metadata.text_state')
+}
+
 /** Cuts a record into parts. What its source declares is verified where the captured bytes hold its text. */
 function stagedOf(
   { knowledgeBaseId, mapping }: StageInput,
@@ -207,7 +215,7 @@ function stagedOf(
   const parts = partsOf(record.text, stated.language, INDEX_BOUNDS.passageCharactersMax)
   if (!sameApartFromSpace(parts.map(({ own }) => own).join(''), record.text))
     return { reason: 'the text is not whole in its parts', skip: 'lost' }
-  const isProven = stated.status === 'source-declared' && isQuoteVerified(record, parts)
+  const isProven = stated.status === 'source-declared' && !isNoLawOfDay(record) && isQuoteVerified(record, parts)
   const fields = isProven ? { ...stated, status: 'verified' as const } : stated
   const { documentKey, effectiveAt, language } = fields
   return {

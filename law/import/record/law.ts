@@ -1,7 +1,7 @@
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { aroundOf } from '#law/readers/document.ts'
 import type { Citation, DocumentFields, Omitted, Provision, ReadDate, ReaderWarning } from '#law/readers/document.ts'
-import { FRONT_MATTER_READ } from '#law/readers/markdown-fields.ts'
+import { FRONT_MATTER_READ, isPublished, stateOf } from '#law/readers/markdown-fields.ts'
 import { createPlaces } from '#law/readers/places.ts'
 import { readBytes, readDocument, recognised, type ReadDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
@@ -90,7 +90,9 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
   for (const { name, count, line } of read.losses) yield { kind: 'unread', line, name: `${read.format} ${name}`, count }
   yield { kind: 'coverage', coverage: read.coverage }
   const joined = read.tree.texts.map(({ value }) => value).join('')
-  yield* omissionsOf(read.omitted, joined)
+  // The front matter of published law is read as fields.
+  const isRead = isPublished(read.tree.metadata ?? new Map())
+  yield* omissionsOf(isRead ? read.omitted.filter(({ rule }) => rule !== 'front matter') : read.omitted, joined)
   const metadata = metadataOf(read, sourceName)
   const stated = frontMatterOf(read)
   const placesOf = createPlaces(read)
@@ -247,10 +249,13 @@ function* omissionsOf(omitted: readonly Omitted[], joined: string): Generator<So
 }
 
 /** What the file states, by the names of front matter; a date that a rule gives has the rule in its name. */
-function metadataOf({ fields }: ReadDocument, sourceName: string): readonly PlaceholderValue[] {
+function metadataOf({ fields, tree }: ReadDocument, sourceName: string): readonly PlaceholderValue[] {
   const { title, identifier, language, jurisdiction, authority, subjects = [], url } = fields
   return valuesOf('metadata', {
     file: sourceName,
+    text_state: stateOf(tree.metadata),
+    rank: tree.metadata?.get('rank'),
+    country: tree.metadata?.get('country'),
     document: identifier,
     title,
     language,

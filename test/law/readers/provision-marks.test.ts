@@ -95,12 +95,12 @@ const front = (fields: string): string =>
 
 test.each([
   ['status: "in_force"', undefined, [], 1, '1999-12-31'],
-  ['status: partially_repealed\ntext_state: current', undefined, [], 1, undefined],
+  ['status: partially_repealed\ntext_state: current', undefined, ['text_state: current'], 1, '1999-12-31'],
   ['status: "repealed"', 'repealed', [], 0, '1999-12-31'],
   ["status: 'annulled'", 'repealed', [], 0, '1999-12-31'],
   ['status: expired', 'ended', [], 0, '1999-12-31'],
   ['status: "odd"', undefined, ['status: odd'], 1, '1999-12-31'],
-  ['status: in_force\ntext_state: "as_enacted"', undefined, ['text_state: as_enacted'], 1, undefined],
+  ['status: in_force\ntext_state: "as_enacted"', undefined, ['text_state: as_enacted'], 1, '1950-01-10'],
 ])('front matter with %s is law in force, or is named', async (fields, standing, losses, served, from) => {
   const read = await readDocument('act.md', Buffer.from(front(fields)))
   expect(read.losses.map(({ name }) => name)).toEqual(losses)

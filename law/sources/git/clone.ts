@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto'
+import { basename, matchesGlob, resolve } from 'node:path'
+import { pathToFileURL, fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { captureBytes, type CapturedSource } from '../capture.ts'
+import type { SourceRoots } from '../roots.ts'
+import { GIT_BOUNDS } from './bounds.ts'
+import { changesOf, commitsOf, type Commit } from './history.ts'
+import { openObjects, type GitObjects } from './objects.ts'
+import { revisionsOf, versionOf, type HeldVersion, type Revision, type Version } from './versions.ts'
+
+/** A clone as a source: which of its files, and from which day on. */
+export interface CloneSource {
+  readonly path: string
+  /** Revisions that ended before this day are left out. */
+  readonly since?: string | undefined
+  /** Files by a glob of their path in the repository. */
+  readonly only?: string | undefined
+}
+
+const SCHEME = 'git+'
+
+/** The location under which a clone is recorded as a source: `git+file:///srv/legalize-ee?since=2020-01-01`. */
+export function cloneLocation({ path, since, only }: CloneSource): string {
+  const url = pathToFileURL(resolve(path))
+  if (since !== undefined) url.searchParams.set('since', since)
+  if (only !== undefined) url.searchParams.set('only', only)
+  return `${SCHEME}${url.href}`
+}
+
+/** Returns the clone that a location names; undefined for a file, a folder or an address. */
+export function cloneAt(location: string): CloneSource | undefined {
+  if (!location.startsWith(`${SCHEME}file:`)) return undefined
+  const url = new URL(location.slice(SCHEME.length))
+  const { since, only } = Object.fromEntries(url.searchParams)
+  url.search = ''
+  return { path: fileURLToPath(url), since, only }
+}
+
+/** What the history of a clone holds. */
+export interface CloneHistory {
+  readonly commits: ReadonlySet<string>
+  readonly revisions: readonly Revision[]
+  readonly held: readonly HeldVersion[]
+}
+
+export type OnCloneProgress = (stage: string, done: number, total: number) => void
+
+interface CloneOptions {
+  readonly roots?: SourceRoots
+  readonly onProgress?: OnCloneProgress
+  readonly signal?: AbortSignal | undefined
+}
+
+const MANIFEST = '.legalize.yml'
+const SPEC_VERSION = [0, 4] as const
+const layoutSchema = z.looseObject({
+  spec_version: z.coerce.string().regex(/^\d{1,4}\.\d{1,4}$/),
+  layout: z.array(z.looseObject({ directories: z.array(z.string()).min(1), path: z.string().endsWith('.md') })).min(1),
+})
+type Layout = z.infer<typeof layoutSchema>['layout']
+const DEFAULT_LAYOUT: Layout = [{ directories: ['*'], path: '{directory}/{identifier}.md' }]
+
+/**
+ * Reads the history of a clone: each version of each file of law becomes a revision, or is held back by a reason.
+ * @throws OperatorError for a clone that is broken, leads outside its folder or has a layout that is not understood.
+ */
+export async function readClone(source: CloneSource, options: CloneOptions = {}): Promise<CloneHistory> {
+  return await withObjects(source, options, (objects) => historyOf(objects, source, options))
+}
+
+async function withObjects<T>(
+  { path }: CloneSource,
+  { roots }: CloneOptions,
+  use: (objects: GitObjects) => Promise<T>,
+): Promise<T> {
+  const objects = await openObjects(path, roots)
+  try {
+    return await use(objects)
+  } finally {
+    await objects.close()
+  }
+}
+
+async function historyOf(
+  objects: GitObjects,
+  { since, only }: CloneSource,
+  { onProgress = () => undefined, signal }: CloneOptions,
+): Promise<CloneHistory> {
+  const commits = await commitsOf(objects, (done) => {
+    signal?.throwIfAborted()
+    onProgress('reading commits', done, 0)
+  })
+  const files = new Map<string, (Version | Commit)[]>()
+  let [manifest, versions]: [string | undefined, number] = [undefined, 0]
+  const changes = changesOf(objects, commits, (done) => {
+    signal?.throwIfAborted()
+    onProgress('reading versions', done, commits.length)
+  })
+  for await (const { path, commit, blob } of changes) {
+    if (path === MANIFEST) manifest = blob
+    if (!isLaw(path) || (only !== undefined && !matchesGlob(path, only))) continue
+    versions += 1
+    if (versions > GIT_BOUNDS.filesMax)
+      throw new OperatorError(`more than ${GIT_BOUNDS.filesMax} versions of files: name fewer with --only`)
+    const version = blob === undefined ? commit : versionOf(path, commit, blob, await objects.read(blob, 'blob'))
+    const earlier = files.get(path)
+    if (earlier === undefined) files.set(path, [version])
+    else earlier.push(version)
+  }
+  const layout = manifest === undefined ? DEFAULT_LAYOUT : layoutOf(await objects.read(manifest, 'blob'))
+  const [revisions, held]: [Revision[], HeldVersion[]] = [[], []]
+  for (const [path, all] of files) {
+    const found = revisionsOf(all)
+    held.push(...found.held)
+    for (const revision of found.revisions) {
+      const reason = misplaced(path, revision.front, layout)
+      if (reason !== undefined) held.push({ ...revision, reason })
+      else if (since !== undefined && revision.until !== undefined && revision.until <= since)
+        held.push({ ...revision, reason: `it ended before ${since}` })
+      else revisions.push(revision)
+    }
+  }
+  assertUnique(revisions)
+  return { commits: new Set(commits.map(({ id }) => id)), revisions, held }
+}
+
+/** Markdown in a folder; what stands at the root, or is hidden, describes the repository. */
+function isLaw(path: string): boolean {
+  return path.endsWith('.md') && path.includes('/') && !/(?:^|\/)\./.test(path)
+}
+
+/** @throws OperatorError naming what of the manifest is not understood: paths read by other rules would be wrong. */
+function layoutOf(bytes: Buffer): Layout {
+  const fail = (why: string): never => {
+    throw new OperatorError(`${MANIFEST} of the clone ${why}`)
+  }
+  if (bytes.length > GIT_BOUNDS.manifestBytesMax) fail(`is larger than ${GIT_BOUNDS.manifestBytesMax} bytes`)
+  const parsed = layoutSchema.safeParse(parsedYaml(bytes.toString('utf8')))
+  if (!parsed.success) return fail(`is not understood: ${parsed.error.issues[0]?.path.join('.') ?? ''}`)
+  const { spec_version: version, layout } = parsed.data
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [ownMajor, ownMinor] = SPEC_VERSION
+  if (major > ownMajor || (major === ownMajor && minor > ownMinor))
+    fail(`has the spec_version ${version}, and ${SPEC_VERSION.join('.')} is the newest that is read`)
+  const names = layout.flatMap(({ directories }) => directories)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) fail(`has two entries for the directory "${twice}"`)
+  if (layout.some(({ directories }) => directories.length > 1 && directories.includes('*')))
+    fail('mixes "*" with names of directories')
+  return layout
+}
+
+function parsedYaml(text: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 0, schema: 'failsafe' })
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns why a file does not lie where the layout puts it. @throws OperatorError where the layout does not say. */
+function misplaced(path: string, front: ReadonlyMap<string, string>, layout: Layout): string | undefined {
+  const identifier = front.get('identifier') ?? ''
+  const directory = front.get('jurisdiction') ?? front.get('country') ?? ''
+  const entry =
+    layout.find(({ directories }) => directories.includes(directory)) ??
+    layout.find(({ directories }) => directories.includes('*'))
+  if (entry === undefined)
+    throw new OperatorError(`${MANIFEST} of the clone has no entry for the directory "${directory}"`)
+  const derived: Readonly<Record<string, string>> = {
+    directory,
+    identifier,
+    id_sha1_2: createHash('sha1').update(identifier).digest('hex').slice(0, 2),
+  }
+  const expected = entry.path.replaceAll(/\{([^{}]*)\}/g, (_, name: string) => {
+    const value = (Object.hasOwn(derived, name) ? derived[name] : front.get(name)) ?? ''
+    if (value === '')
+      throw new OperatorError(`${MANIFEST} of the clone has the placeholder {${name}}, which ${path} does not state`)
+    return value
+  })
+  return expected === path ? undefined : `the layout of the repository puts it at ${expected}`
+}
+
+/** @throws OperatorError for two files of one identifier: they would be revisions of one act. */
+function assertUnique(revisions: readonly Revision[]): void {
+  const paths = new Map<string, string>()
+  for (const { path, front } of revisions) {
+    const identifier = front.get('identifier') ?? ''
+    const other = paths.get(identifier) ?? path
+    paths.set(identifier, path)
+    if (other !== path) throw new OperatorError(`${other} and ${path} have one identifier, ${identifier}`)
+  }
+}
+
+/**
+ * The name of a captured revision: its file, and what anybody with the clone needs to check it by `git show`. The reader
+ * of Markdown takes the days from it.
+ */
+function revisionName(repository: string, { path, commit, blob, from, until }: Revision): string {
+  const days = { published: commit.sourceDate, from, until }
+  const stated = Object.entries({ commit: commit.id, blob, ...days }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${value}`],
+  )
+  return `${repository}/${path}?${stated.join('&')}`
+}
+
+/** Captures the bytes of every revision of a clone. @throws OperatorError as `readClone` does. */
+export async function captureClone(
+  store: ArtifactStore,
+  source: CloneSource,
+  options: CloneOptions & { readonly known?: readonly string[] } = {},
+): Promise<readonly CapturedSource[]> {
+  const repository = basename(resolve(source.path)).replace(/\.git$/, '')
+  return await withObjects(source, options, async (objects) => {
+    const { commits, revisions } = await historyOf(objects, source, options)
+    assertKept(options.known ?? [], commits)
+    if (revisions.length === 0)
+      throw new OperatorError(`${source.path} holds no version of law that is served: see "operator inspect"`)
+    const captured: CapturedSource[] = []
+    for (const revision of revisions) {
+      options.signal?.throwIfAborted()
+      options.onProgress?.('capturing versions', captured.length, revisions.length)
+      const file = { sourceName: revisionName(repository, revision), mediaType: 'text/markdown' }
+      captured.push(await captureBytes(store, file, await objects.read(revision.blob, 'blob')))
+    }
+    return captured
+  })
+}
+
+/** @throws OperatorError where a captured commit is gone: whoever rewrites a history may have changed past law. */
+function assertKept(known: readonly string[], commits: ReadonlySet<string>): void {
+  const gone = known
+    .map((name) => /\?commit=([0-9a-f]+)/.exec(name)?.[1])
+    .find((id) => id !== undefined && !commits.has(id))
+  if (gone !== undefined)
+    throw new OperatorError(
+      `the history was rewritten: commit ${gone}, which was captured, is gone. The last good capture stays in force; ` +
+        'whoever has reviewed the new history removes the source and adds it again',
+    )
+}
