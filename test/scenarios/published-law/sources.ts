@@ -89,9 +89,12 @@ export async function writeRecords(folder: string): Promise<void> {
   await writeFile(join(folder, 'corpus.jsonl'), `${lines.join('\n')}\n`)
 }
 
-/** Fills in the `source.yaml` of files of law as its editor does: each empty value. */
+/** Pictures of forms and seals in these files, which are read without them. */
+const PICTURES = ['cfr picture (7)', 'eur-lex picture (1)', 'regml picture (4)']
+
+/** Fills in the `source.yaml` of files of law as its editor does: each empty value, and what may be lost. */
 export async function correctLaw(path: string): Promise<void> {
-  await correct(path, (proposed) => proposed)
+  await correct(path, (proposed) => `${proposed.trimEnd()}\naccepted_losses: ${JSON.stringify(PICTURES)}\n`)
 }
 
 /** Fills in the `source.yaml` of records: each empty value, and how a record is cited. */
