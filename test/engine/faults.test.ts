@@ -72,17 +72,18 @@ async function setIndex({ engine }: Pick<EngineArtifact, 'engine'>, settings: ob
   await send({ method: 'PUT', path: `/${engine.index}/_settings`, body: settings })
 }
 
-const green = (): Promise<boolean> => healthy(3, ['green'])
+const healthSchema = z.object({ status: z.string(), number_of_nodes: z.int() })
 
-/** Waits until so many nodes follow one manager, which an index needs that is written then. */
-const healthy = (nodes: number, statuses: readonly string[]): Promise<boolean> =>
-  until(`${nodes} nodes are ${statuses.join(' or ')}`, async () => {
-    const health = z.object({ status: z.string(), number_of_nodes: z.int() })
-    const reply = await cluster.client
-      .request({ method: 'GET', path: '/_cluster/health' }, health)
-      .catch(() => undefined)
-    return reply !== undefined && statuses.includes(reply.status) && reply.number_of_nodes === nodes
+/** Waits until so many nodes follow one manager, which writes need, and until the cluster has a status, if it is named. */
+const joined = (nodes: number, wanted?: 'green'): Promise<boolean> =>
+  until(`${nodes} nodes follow one manager, and are ${wanted ?? 'of any status'}`, async (seen) => {
+    const health = cluster.client.request({ method: 'GET', path: '/_cluster/health' }, healthSchema)
+    const reply = await health.catch(() => undefined)
+    seen(reply)
+    return reply?.number_of_nodes === nodes && (wanted === undefined || reply.status === wanted)
   })
+
+const green = (): Promise<boolean> => joined(3, 'green')
 
 const partialSchema = z.object({ _shards: z.object({ total: z.int(), successful: z.int(), failed: z.int() }) })
 
@@ -113,7 +114,7 @@ test('while a node is lost and comes back, each reply is the right one or a refu
     for (const lost of [1, 2]) {
       await cluster.cluster.stopNode(lost)
       await expectEventually(() => ask(version), version.right)
-      await healthy(2, ['green', 'yellow'])
+      await joined(2)
       // Built while a node is away, which then comes back with files of before.
       const other = await loaded(1)
       await cluster.cluster.startNode(lost)
