@@ -11,6 +11,8 @@ const buildRowSchema = z.object({
   knowledge_base_id: z.uuid(),
   /** Slug. */
   knowledge_base: z.string(),
+  /** The day of the knowledge base; null: the day of each request. */
+  as_of: z.iso.date().nullable(),
   import_id: z.uuid(),
   parameters: z.unknown(),
   state: z.enum(BUILD_STATES),
@@ -41,7 +43,7 @@ export async function insertBuild(database: Queryable, build: NewBuild): Promise
 }
 
 const READ_BUILD = `
-select b.id, b.knowledge_base_id, k.slug as knowledge_base, b.import_id, b.parameters, b.state, b.attempt, b.stage,
+select b.id, b.knowledge_base_id, k.slug as knowledge_base, k.as_of::text, b.import_id, b.parameters, b.state, b.attempt, b.stage,
   b.done::float8 as done,
   b.total::float8 as total, b.error
 from builds b join knowledge_bases k on k.id = b.knowledge_base_id

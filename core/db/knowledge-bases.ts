@@ -6,6 +6,8 @@ const knowledgeBaseRow = z.object({
   id: z.uuid(),
   slug: z.string(),
   title: z.string(),
+  /** Day, YYYY-MM-DD, on which law must be in force to be served; null: the day of each request. */
+  as_of: z.iso.date().nullable(),
   /** Whether activations extend the public trace. */
   traced: z.boolean(),
   active_version_id: z.uuid().nullable(),
@@ -17,20 +19,25 @@ const knowledgeBaseRow = z.object({
 export type KnowledgeBaseRow = z.infer<typeof knowledgeBaseRow>
 
 const KNOWLEDGE_BASES = `
-  select k.id, k.slug, k.title, k.traced, a.version_id as active_version_id, v.passages, a.activated_at, k.created_at
+  select k.id, k.slug, k.title, k.as_of::text, k.traced, a.version_id as active_version_id, v.passages, a.activated_at,
+    k.created_at
   from knowledge_bases k
   left join active_versions a on a.knowledge_base_id = k.id
   left join corpus_versions v on v.id = a.version_id`
 
 /** Inserts nothing if the slug is taken. */
-const INSERT = 'insert into knowledge_bases (id, slug, title) values ($1, $2, $3) on conflict (slug) do nothing'
+const INSERT =
+  'insert into knowledge_bases (id, slug, title, as_of) values ($1, $2, $3, $4) on conflict (slug) do nothing'
 const SET_TRACED = 'update knowledge_bases set traced = $2 where id = $1 and traced <> $2'
 const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
 const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`
 
 /** @returns false when the slug is taken. */
-export function insertKnowledgeBase(database: Queryable, id: string, slug: string, title: string): Promise<boolean> {
-  return affectsRow(database, INSERT, [id, slug, title])
+export function insertKnowledgeBase(
+  database: Queryable,
+  { id, slug, title, as_of: asOf }: Pick<KnowledgeBaseRow, 'id' | 'slug' | 'title' | 'as_of'>,
+): Promise<boolean> {
+  return affectsRow(database, INSERT, [id, slug, title, asOf])
 }
 
 /** @returns false when it is so already. */

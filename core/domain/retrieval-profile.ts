@@ -74,6 +74,8 @@ const parametersSchema = z.strictObject({
   verification_statuses: z.array(z.enum(VERIFICATION_STATUSES)).min(1),
   /** Whether a revision must be in force on the day of the request. */
   in_force_only: z.boolean(),
+  /** That day, YYYY-MM-DD, in place of the request's; it is in the signed manifest too. */
+  as_of: z.iso.date().optional(),
   /** Weight of the vectors in the fused score, in [0, 1]; the words have the rest. */
   dense_weight: z.number().min(0).max(1),
   /** Whether a provision with several revisions is shown once, in the revision that is in force. */

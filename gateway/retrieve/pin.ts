@@ -40,7 +40,7 @@ export interface PinnedRequest {
   readonly withdrawn: readonly Withdrawn[]
   /** Whether a chat model may see the question. */
   readonly assistance: boolean
-  /** UTC day, YYYY-MM-DD, on which revisions must be in force. */
+  /** Day, YYYY-MM-DD, on which revisions must be in force: the UTC day of the request, or that of the version. */
   readonly inForceOn: string
   readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
 }
@@ -54,7 +54,7 @@ export function pin(
 ): PinnedRequest {
   const { limits } = entitlement
   const { profile } = narrowed
-  const inForceOn = utcDay(now)
+  const inForceOn = profile.parameters.as_of ?? utcDay(now)
   const mandatory = {
     verificationStatuses: profile.parameters.verification_statuses,
     inForceOn: profile.parameters.in_force_only ? inForceOn : '',

@@ -7,7 +7,7 @@
  * --reply       the body of a reply with status 200, as it was received
  * --trace       address of the public source trace, or a downloaded copy
  * --public-key  the operator's Ed25519 public key (SPKI, DER), from the operator; several, separated by commas
- * --day         YYYY-MM-DD: every passage was in force on that day
+ * --day         YYYY-MM-DD: every passage was in force on that day; default: the day of a version that serves one day
  * --head        a head.json that was saved earlier: the history has only been extended since
  * --snapshot    the captured bytes of a source in Markdown, JSONL or XML: passages that were read from it stand in it,
  *               at their place
@@ -459,7 +459,7 @@ async function main() {
   for (const [at, result] of results.entries()) leaves.push(await checkPassage(read, manifest, result, `results/${at}`))
   const { head, snapshot, day } = values
   const placed = snapshot === undefined ? '' : await checkSnapshot(snapshot, read, manifest, results, leaves)
-  return `${leaves.length} passages of version ${version} of ${slug}, ${chain.length} entries of its history${head === undefined ? '' : ', the head seen earlier'}${placed}${checkDay(day, leaves)}`
+  return `${leaves.length} passages of version ${version} of ${slug}, ${chain.length} entries of its history${head === undefined ? '' : ', the head seen earlier'}${placed}${checkDay(day ?? manifest.as_of, leaves)}`
 }
 
 function finish(code, message) {

@@ -58,6 +58,7 @@ export async function buildArtifact(
     derived: await derivedFields(context.workFolder),
     passages: corpus.passages,
     acts: corpus.acts,
+    asOf: context.asOf,
     description: context.parameters.rewriter && (await descriptionOf(context)),
     queryExpansions: await searchQuestionsOf(context, corpus),
     ...rowsOf(context, corpus, vectors),

@@ -49,6 +49,7 @@ async function run(
       fence,
       knowledgeBaseId: build.knowledge_base_id,
       knowledgeBase: build.knowledge_base,
+      asOf: build.as_of ?? undefined,
       parameters,
       source: await readImport(database, build.import_id),
       database,

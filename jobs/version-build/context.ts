@@ -18,6 +18,8 @@ export interface BuildContext {
   readonly knowledgeBaseId: string
   /** Slug. */
   readonly knowledgeBase: string
+  /** Day, YYYY-MM-DD, whose law the version serves; undefined: that of each request. */
+  readonly asOf?: string | undefined
   readonly parameters: BuildParameters
   readonly source: ImportRow
   readonly store: ArtifactStore

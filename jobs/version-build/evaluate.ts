@@ -113,9 +113,10 @@ async function measure(
   artifact: BuiltArtifact,
   own: Pick<EvaluationInput, 'versionId' | 'sourceIdOf' | 'noteSourceIds'>,
 ): Promise<Evaluation> {
-  const { description } = artifact.manifest
+  const { description, as_of } = artifact.manifest
   const rewriter = await openRewriter(context, description)
-  const profile = await withCanaries(defaultProfile(context.parameters, description), rewriter, context.signal)
+  const unasked = { ...defaultProfile(context.parameters, description), ...(as_of === undefined ? {} : { as_of }) }
+  const profile = await withCanaries(unasked, rewriter, context.signal)
   return await evaluate({
     ...own,
     manifestDigest: artifact.manifestDigest,
@@ -134,7 +135,7 @@ async function measure(
     reader: await openReader(context),
     note: (sentence) => context.warn(sentence),
     nodes: context.nodes,
-    day: utcDay(new Date()),
+    day: profile.as_of ?? utcDay(new Date()),
     signal: context.signal,
     onProgress: (done, total) => context.progress.at(done, total),
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { insertClient, setClientActive } from '#core/db/clients.ts'
-import { insertKnowledgeBase, setTraced } from '#core/db/knowledge-bases.ts'
+import { insertKnowledgeBase, setTraced, type KnowledgeBaseRow } from '#core/db/knowledge-bases.ts'
 import { insertOrganization, setOrganizationActive } from '#core/db/organizations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -79,21 +79,21 @@ const SLUG = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 export async function createKnowledgeBase(
   operator: Operator,
-  { slug, title: given }: { readonly slug: string; readonly title: string },
-): Promise<{ readonly id: string; readonly slug: string; readonly title: string }> {
+  { slug, title: given, asOf }: { readonly slug: string; readonly title: string; readonly asOf?: string | undefined },
+): Promise<Pick<KnowledgeBaseRow, 'id' | 'slug' | 'title' | 'as_of'>> {
   if (!SLUG.test(slug))
     throw new OperatorError(
       'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
         'choose one like "banking-rules".',
     )
-  const title = checkedName('a knowledge base', given)
-  const id = randomUUID()
+  const made = { id: randomUUID(), slug, title: checkedName('a knowledge base', given), as_of: asOf ?? null }
   return withAudit(operator, 'knowledge-base.create', async (client) => {
-    if (!(await insertKnowledgeBase(client, id, slug, title)))
+    if (!(await insertKnowledgeBase(client, made)))
       throw new OperatorError(
         `The knowledge base "${slug}" exists already: choose another slug, or use the existing one.`,
       )
-    return [{ id, slug, title }, `knowledge-base:${id}`, { slug, title }]
+    const { id, ...stated } = made
+    return [made, `knowledge-base:${id}`, stated]
   })
 }
 

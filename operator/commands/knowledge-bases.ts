@@ -56,8 +56,18 @@ type PolicyChange = z.output<z.ZodObject<typeof policyInput>>
 export const commands: Commands = [
   group('knowledge-bases', 'collections a client can be entitled to: create, list, policy, trace', [
     change('create <slug>', 'create an empty knowledge base; requests name it by its slug', {
-      examples: ['knowledge-bases create hsfa-rules --title "HSFA rulebook"'],
-      input: { slug: text, title: option('<title>', 'what people call it', text) },
+      notes:
+        'Law is served that is in force on the day of a request. With --as-of it is the law of one day, which never\n' +
+        'changes, is in each signed manifest, and is what "verify-reply" proves.',
+      examples: [
+        'knowledge-bases create hsfa-rules --title "HSFA rulebook"',
+        'knowledge-bases create ee-2019 --title "Estonia, 1 January 2019" --as-of 2019-01-01',
+      ],
+      input: {
+        slug: text,
+        title: option('<title>', 'what people call it', text),
+        asOf: option('<day>', 'serve the law of this day, YYYY-MM-DD, instead of today', z.iso.date().optional()),
+      },
       async run(input, { operator }) {
         const made = await createKnowledgeBase(operator, input)
         const next = `operator import --knowledge-base ${made.slug} --source PATH`
@@ -68,7 +78,16 @@ export const commands: Commands = [
       examples: ['knowledge-bases list'],
       input: { rows },
       read: async (input, { database }) => await listKnowledgeBases(database, input.rows),
-      columns: ['slug', 'title', 'passages', ['active_version_id', 'active version'], 'activated_at', 'traced', 'id'],
+      columns: [
+        'slug',
+        'title',
+        'as_of',
+        'passages',
+        ['active_version_id', 'active version'],
+        'activated_at',
+        'traced',
+        'id',
+      ],
       empty: 'There is no knowledge base yet: create one with "operator knowledge-bases create SLUG --title TITLE".',
     }),
     change('policy <slug>', 'show what reviews of its candidates need, or change it with the signatures of reviewers', {

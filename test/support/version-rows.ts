@@ -57,7 +57,7 @@ export type HistoryBase = Awaited<ReturnType<typeof createHistoryBase>>
 /** A knowledge base whose pointer a test moves. @param store where versions have files; absent: they have none. */
 export async function createHistoryBase(owner: Database, store?: string) {
   const [id, slug] = [randomUUID(), `base-${randomUUID()}`]
-  await insertKnowledgeBase(owner, id, slug, 'Rules')
+  await insertKnowledgeBase(owner, { id, slug, title: 'Rules', as_of: null })
   return {
     id,
     slug,

@@ -91,6 +91,8 @@ export const manifestSchema = z
     search_questions: z.int().positive().optional(),
     /** What a rewriter is told of the version; absent in one without a rewriter. */
     description: descriptionSchema.optional(),
+    /** Day on which a passage must be in force to be served; absent: the day of the request. */
+    as_of: z.iso.date().optional(),
     /** Absent in a version that is searched in its own files. */
     engine: engineSchema.optional(),
     files: filesSchema,

@@ -70,6 +70,7 @@ export interface ArtifactInput {
   readonly acts: readonly ActEntry[]
   /** What a rewriter is told of the version; absent: it has none. */
   readonly description?: Description | undefined
+  readonly asOf?: string | undefined
   /** Rows ascending; absent or empty: a version without query expansions. */
   readonly queryExpansions?: readonly PlacedExpansion[]
   /**
@@ -231,6 +232,7 @@ async function writeManifest(
     merkle_root: root.toString('hex'),
     ...(queryExpansions === 0 ? {} : { search_questions: queryExpansions }),
     ...(input.description === undefined ? {} : { description: input.description }),
+    ...(input.asOf === undefined ? {} : { as_of: input.asOf }),
     ...(engine === undefined ? {} : { engine }),
     files,
   })

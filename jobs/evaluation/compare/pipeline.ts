@@ -194,6 +194,7 @@ const IS_FITTED: Readonly<Record<Field, boolean>> = {
   expansion: false,
   verification_statuses: false,
   in_force_only: false,
+  as_of: false,
   dense_weight: true,
   collapse_revisions: false,
   per_document_max: false,
@@ -228,6 +229,7 @@ function settingsOf({ profile }: SearchSettings): Readonly<Record<Field, unknown
   const { calibration: rewritten = null, ...rewriter } = profile.rewriter ?? {}
   return {
     ...profile,
+    as_of: profile.as_of ?? null,
     passage_floor: profile.passage_floor ?? null,
     rewriter: profile.rewriter && rewriter,
     rewriter_calibration: rewritten,

@@ -43,7 +43,7 @@ const FACETS = { by: 'rows', inputs: ['facets'] } as const
 const VECTORS = { by: 'vectors' } as const
 const SEARCH_QUESTIONS = { by: 'search questions' } as const
 
-/** What the manifest states beside its files and that a search uses. The profile repeats the description. */
+/** What the manifest states beside its files and that a search uses. The profile repeats description and day. */
 type DerivedField = Exclude<
   keyof Manifest,
   | 'format'
@@ -52,6 +52,7 @@ type DerivedField = Exclude<
   | 'documents'
   | 'embedding'
   | 'description'
+  | 'as_of'
   | 'snapshots_digest'
   | 'merkle_root'
   | 'files'

@@ -89,8 +89,8 @@ imports
   operator select
 knowledge_bases
   gateway select id, slug
-  jobs select id, slug, title, traced
-  operator insert id, slug, title
+  jobs select as_of, id, slug, title, traced
+  operator insert as_of, id, slug, title
   operator select
   operator update traced
 ledger

@@ -41,7 +41,7 @@ async function openOther(
 }
 
 const first = await firstReviewer(owner)
-await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
+await insertKnowledgeBase(owner, { ...base, title: 'Rules', as_of: null })
 
 describe('a reviewer', () => {
   const endorsed = 'active reviewers endorse every reviewer but the first'
@@ -173,7 +173,7 @@ describe('an endorsement under a policy of several reviewers', () => {
       { id: randomUUID(), slug: 'strict' },
       { id: randomUUID(), slug: 'lax' },
     ]
-    for (const { id, slug } of [strict, lax]) await insertKnowledgeBase(login, id, slug, slug)
+    for (const { id, slug } of [strict, lax]) await insertKnowledgeBase(login, { id, slug, title: slug, as_of: null })
     const set = (seq: number, previous: string | null, reviewers: number): Promise<string> =>
       insertSignedPolicy(login, strict, { seq, previous, policy: { reviewers }, signers: three })
     const previous = await set(1, null, 3)

@@ -27,7 +27,7 @@ const { owner, jobs } = await openTestPools()
 
 async function createBase(): Promise<{ readonly id: string; readonly slug: string }> {
   const base = { id: randomUUID(), slug: `base-${randomUUID()}` }
-  await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
+  await insertKnowledgeBase(owner, { ...base, title: 'Rules', as_of: null })
   return base
 }
 
