@@ -5,7 +5,7 @@ export interface ProgressOutput {
 }
 
 export interface Progress {
-  /** `total` 0: unknown; `more` follows the numbers. */
+  /** `total` 0: unknown; `more` follows the numbers, then the time that is left. */
   update(stage: string, done?: number, total?: number, more?: string): void
   /** Ends the progress and keeps the last line. */
   end(): void
@@ -13,6 +13,8 @@ export interface Progress {
 
 const LINE_EVERY_MS = 2_000
 const REDRAW_EVERY_MS = 100
+/** Before, a stage says too little of its pace. */
+const PACE_AFTER_MS = 5_000
 
 /**
  * Rewrites one line on a terminal. Elsewhere writes a plain line for each stage, and every two seconds within a stage.
@@ -22,6 +24,7 @@ export function createProgress(output: ProgressOutput, now: () => number = () =>
   let stage = ''
   let shownAt = -Infinity
   let shown = ''
+  let began = { ms: 0, done: 0 }
   function show(line: string): void {
     if (line === shown) return
     shown = line
@@ -31,7 +34,9 @@ export function createProgress(output: ProgressOutput, now: () => number = () =>
   let latest = ''
   return {
     update(nextStage, done = 0, total = 0, more = '') {
-      latest = progressLine(nextStage, done, total) + (more === '' ? '' : `, ${more}`)
+      if (nextStage !== stage) began = { ms: now(), done }
+      const left = timeLeft(now() - began.ms, done - began.done, total - done)
+      latest = [progressLine(nextStage, done, total), more, left].filter((part) => part !== '').join(', ')
       const due = now() - shownAt >= (terminal ? REDRAW_EVERY_MS : LINE_EVERY_MS)
       if (nextStage !== stage || due) show(latest)
       stage = nextStage
@@ -43,6 +48,13 @@ export function createProgress(output: ProgressOutput, now: () => number = () =>
       shownAt = -Infinity
     },
   }
+}
+
+/** At the pace of the stage so far; empty where that or the total is unknown. */
+function timeLeft(tookMs: number, done: number, open: number): string {
+  if (tookMs < PACE_AFTER_MS || done <= 0 || open <= 0) return ''
+  const seconds = Math.ceil((tookMs * open) / done / 1000)
+  return `about ${seconds < 100 ? `${seconds} s` : `${Math.round(seconds / 60)} min`} left`
 }
 
 function progressLine(stage: string, done: number, total: number): string {

@@ -35,6 +35,19 @@ describe('progress', () => {
     expect(written()).toBe('\r\u001b[2Kcapturing: 1 of 2 (50 %)\r\u001b[2Kcapturing: 2 of 2 (100 %)\n')
   })
 
+  test('a stage of known length says how much time is left, once it has a pace', () => {
+    const { progress, written, pass } = recorded(false)
+    progress.update('reading', 10, 1_010)
+    pass(6_000)
+    progress.update('reading', 30, 1_010)
+    pass(60_000)
+    progress.update('reading', 910, 1_010)
+    expect(written()).toBe(
+      'reading: 10 of 1010 (0 %)\nreading: 30 of 1010 (2 %), about 5 min left\n' +
+        'reading: 910 of 1010 (90 %), about 8 s left\n',
+    )
+  })
+
   test('work that reports nothing writes nothing', () => {
     const { progress, written } = recorded(true)
     progress.end()
