@@ -3,11 +3,16 @@ import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '#core/db/pool.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
+import { captureSource } from '#jobs/capture/pipeline.ts'
 import { SCHEDULED } from '#jobs/capture/run-child.ts'
+import { enqueueBuild } from '#jobs/platform/queues.ts'
+import { cloneLocation } from '#law/sources/git/clone.ts'
+import { inspectClone } from '#law/sources/git/inspect.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
 import { startJobs, startSearchNode, storeOf } from '#operator/demo/local/stack.ts'
 import { publish } from '#operator/demo/publish.ts'
 import type { Steps } from '#operator/demo/steps.ts'
+import { startBuild } from '#operator/actions/builds.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, sourceNamed } from '#operator/actions/sources.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
@@ -16,26 +21,27 @@ import { startEmbeddingEndpoint, vectorsByWords, type EmbeddingEndpoint } from '
 import { startOwnServers } from '#test/support/own-servers.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { cpuBetween, cpuTimes } from '../cpu.ts'
+import { makeClone, pullReforms } from './clone.ts'
 
-/** A corpus of JSONL whose publisher changes one record. */
-export interface ChangedCorpus {
-  readonly file: string
-  readonly mapping: string
-  readonly embedding: 'none' | 'openai'
-}
+/** A corpus whose publisher changes some of it. */
+export type ChangedCorpus =
+  | { readonly file: string; readonly mapping: string; readonly embedding: 'none' | 'openai' }
+  /** A made clone of so many acts. */
+  | { readonly acts: number; readonly embedding: 'none' }
 
 const WAIT_SECONDS = 3_600
 const LOOK_EVERY_MS = 50
+const REFORMS = 50
 /** The record in the middle of the file gets a word more. */
 const ADDED = ' Amended.'
 
 /**
- * Publishes a corpus, changes one record of it, gives the job worker the capture of its schedule, and shows how long it
+ * Publishes a corpus, changes one record of it or pulls fifty reforms, gives the job worker the capture of its schedule, and shows how long it
  * takes until the candidate is evaluated and compared. The endpoint of `openai` is one of this process.
  * @param work folder that is removed afterwards.
  */
 export async function benchChanged(corpus: ChangedCorpus, work: string, steps: Steps): Promise<void> {
-  const { embedding, mapping } = corpus
+  const { embedding } = corpus
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   steps.onStop(() => endpoint.stop())
   const environment = { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'bench', SOURCE_ROOTS: work }
@@ -46,29 +52,38 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
   steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
   const { redisUrl } = settings
   const store = storeOf(settings)
-  const file = join(work, basename(corpus.file))
-  await copyFile(corpus.file, file)
   const base = await createKnowledgeBase(operator, { slug: 'changed', title: 'Changed' })
-  await addSource(operator, { name: 'source', knowledgeBase: 'changed', from: file, mapping })
+  const { source, what, change, ...from } = await prepared(corpus, work, steps)
+  await addSource(operator, { name: 'source', knowledgeBase: 'changed', ...from })
   const published = {
     knowledgeBase: 'changed',
-    source: file,
-    mappingFile: mapping,
+    source,
+    mappingFile: from.mapping,
     questionsFile: undefined,
     embedding,
     endpoint: embedding === 'openai' ? { model: 'bench-words' } : undefined,
   }
   const progress = createProgress(process.stderr)
   const deps = { operator, store, redisUrl, reviewerKeyFile: join(work, 'reviewer.pem') }
+  const publishing = performance.now()
   const { report } = await publish(deps, published, progress)
   progress.end()
+  steps.print(`Imported, built and activated: ${((performance.now() - publishing) / 1_000).toFixed(0)} s.`)
 
-  await amend(file)
+  await change()
   const before = endpoint.passages().length
   const [began, cpuBefore] = [performance.now(), cpuTimes()]
-  const { id } = await sourceNamed(operator.database, 'source', base.id)
-  await withQueues(redisUrl, async (open) => void (await open('capture').add('capture', { id })))
-  const buildId = await scheduledBuild(operator.database)
+  const captured = await sourceNamed(operator.database, 'source', base.id)
+  const buildId = await withQueues(redisUrl, async (open) => {
+    if (from.git === undefined) {
+      await open('capture').add('capture', { id: captured.id })
+      return await scheduledBuild(operator.database)
+    }
+    // A clone has no schedule.
+    const { import_id: id } = await captureSource({ ...operator, store, roots: 'own rights' }, captured)
+    const build = { import: id ?? '', questions: undefined, embedding, store }
+    return (await startBuild(operator, build, (queued) => enqueueBuild(open('build'), queued))).id
+  })
   const imported = performance.now()
   const stages = createStageClock()
   const built = await waitForBuild(operator.database, buildId, WAIT_SECONDS, stages)
@@ -77,7 +92,7 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
   steps.print(
     [
-      `One changed record of ${report.passages} passages, embedding ${embedding}: an evaluated candidate after ` +
+      `${what} of ${report.passages} passages, embedding ${embedding}: an evaluated candidate after ` +
         `${seconds(ended - began)} (passed: ${built.passed}).`,
       `Capture and import ${seconds(imported - began)}; ${stages.sentence()}.`,
       `CPU: job worker with its capture and build ${seconds(jobs)}, search node ${seconds(node)}, others on the ` +
@@ -87,6 +102,27 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
         : [await textsSince(endpoint, before, store.artifactFolder(built.version_id ?? ''))]),
     ].join('\n'),
   )
+}
+
+/** Makes the source. @returns where it is, how it is added, and what its publisher changes afterwards. */
+async function prepared(corpus: ChangedCorpus, work: string, steps: Steps) {
+  if ('acts' in corpus) {
+    const path = await steps.run('clone', () => makeClone(join(work, 'clone'), corpus.acts))
+    steps.print(await inspected(path))
+    const change = (): Promise<void> => pullReforms(path, REFORMS)
+    return { source: cloneLocation({ path }), what: `${REFORMS} reforms`, change, from: undefined, git: path, mapping: undefined }
+  }
+  const file = join(work, basename(corpus.file))
+  await copyFile(corpus.file, file)
+  const change = (): Promise<void> => amend(file)
+  return { source: file, what: 'One changed record', change, from: file, git: undefined, mapping: corpus.mapping }
+}
+
+async function inspected(path: string): Promise<string> {
+  const began = performance.now()
+  const { commits, groups } = await inspectClone({ path }, () => undefined)
+  const revisions = groups.reduce((sum, group) => sum + group.revisions, 0)
+  return `Inspected ${commits} commits, ${revisions} revisions: ${((performance.now() - began) / 1_000).toFixed(1)} s.`
 }
 
 /** Waits for the build that a scheduled capture asks for. @returns its id. */

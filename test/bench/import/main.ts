@@ -16,13 +16,15 @@ import { makeCorpus } from './corpus.ts'
 
 const USAGE = `npm run bench:import -- [--mb N] [--data-dir PATH]
 npm run bench:import -- --changed FILE --mapping FILE [--embedding none|openai] [--data-dir PATH]
+npm run bench:import -- --acts N [--data-dir PATH]
 
 Makes a JSONL corpus of N megabytes (default 5000), the same in each run, and imports it as an operator does. Then runs
 the stages of a build that read and sort it, and writes the rows of documents and revisions to Postgres. Shows time,
 largest memory and disk of each. Exit code 1 when a process held more than 1 GB.
 
 With --changed it publishes that JSONL, changes one record, captures it again as the schedule does, and shows how long it
-takes until the candidate is evaluated and compared, by stage.
+takes until the candidate is evaluated and compared, by stage. With --acts it does so with a clone that it makes, of N
+acts with three versions each, and fifty reforms.
 `
 const MEGABYTES_MAX = 1_000
 const RSS_EVERY_MS = 200
@@ -94,6 +96,7 @@ async function bench(megabytes: number, dataDir: string, work: string, steps: St
 const OPTIONS = {
   mb: { type: 'string', default: '5000' },
   'data-dir': { type: 'string', default: '.data/bench' },
+  acts: { type: 'string' },
   changed: { type: 'string' },
   mapping: { type: 'string' },
   embedding: { type: 'string', default: 'none' },
@@ -101,13 +104,15 @@ const OPTIONS = {
 } as const
 
 function flagsOf(args: readonly string[]) {
-  const { help, mb, changed: file, mapping, embedding: named, 'data-dir': dataDir } = optionsOf(args, OPTIONS)
+  const { help, mb, acts, changed: file, mapping, embedding: named, 'data-dir': dataDir } = optionsOf(args, OPTIONS)
   if (help) return 'help' as const
   const embedding = (['none', 'openai'] as const).find((one) => one === named)
   if (embedding === undefined) throw new UsageError('--embedding is none or openai.')
   if ((file === undefined) !== (mapping === undefined)) throw new UsageError('--changed and --mapping belong together.')
   const changed = file === undefined || mapping === undefined ? undefined : ({ file, mapping, embedding } as const)
-  return { megabytes: numberOf('mb', mb, 1, 20_000), changed, dataDir: resolve(dataDir) } as const
+  const clone =
+    acts === undefined ? undefined : ({ acts: numberOf('acts', acts, 50, 100_000), embedding: 'none' } as const)
+  return { megabytes: numberOf('mb', mb, 1, 20_000), changed: clone ?? changed, dataDir: resolve(dataDir) } as const
 }
 
 await runWithSteps(USAGE, flagsOf, async ({ megabytes, changed, dataDir }, steps) => {

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { seededRandom } from '#test/support/passages.ts'
+
+const WORDS =
+  'das wer ein haus hat muss die lampe vor der tür melden darf nicht frist tagen behörde ist kann soll im falle von'
+const ARTICLES = { min: 4, max: 40 } as const
+const WORDS_PER_ARTICLE = { min: 15, max: 120 } as const
+const VERSIONS = 3
+const MS_PER_DAY = 86_400_000
+
+/** Makes a clone of acts with three versions each, sizes as published acts have them. @returns its folder. */
+export async function makeClone(folder: string, acts: number): Promise<string> {
+  await git(folder, ['init', '-q', '-b', 'main', folder])
+  await writeFile(join(folder, 'source.yaml'), '{ language: de, authorities: { de: Sample Parliament } }\n')
+  await git(folder, ['fast-import', '--quiet'], function* () {
+    for (let version = 0; version < VERSIONS; version += 1)
+      for (let act = 0; act < acts; act += 1) yield commitOf(act, version)
+  })
+  return folder
+}
+
+/** Commits a reform of so many acts, as a pull brings them. */
+export async function pullReforms(folder: string, reforms: number): Promise<void> {
+  await git(folder, ['fast-import', '--quiet'], function* () {
+    for (let act = 0; act < reforms; act += 1) yield commitOf(act, VERSIONS, act === 0)
+  })
+}
+
+function commitOf(act: number, version: number, follows = false): string {
+  const message = `[${version === 0 ? 'new' : 'reform'}] Gesetz ${act}\n\nSource-Date: ${dayOf(act, version)}\n`
+  const text = actOf(act, version)
+  return [
+    `commit refs/heads/main\ncommitter Publisher <publisher@law.example> ${1_500_000_000 + version * 86_400} +0000`,
+    `data ${Buffer.byteLength(message)}\n${message}${follows ? 'from refs/heads/main^0\n' : ''}M 100644 inline de/G-${act}.md`,
+    `data ${Buffer.byteLength(text)}\n${text}\n`,
+  ].join('\n')
+}
+
+/** Each version says other words in one of its articles. */
+function actOf(act: number, version: number): string {
+  const random = seededRandom(act)
+  const between = ({ min, max }: { min: number; max: number }): number => min + Math.floor(random() * (max - min))
+  const words = WORDS.split(' ')
+  const articles = Array.from({ length: between(ARTICLES) }, (_, index) => {
+    const text = Array.from({ length: between(WORDS_PER_ARTICLE) }, () => words[between({ min: 0, max: words.length })])
+    const amended = index === 0 && version > 0 ? ` Fassung ${version}.` : ''
+    return `##### § ${index + 1}\n\nSatz ${act} ${index} ${text.join(' ')}.${amended}\n`
+  })
+  const front = {
+    title: `Gesetz ${act}`,
+    identifier: `G-${act}`,
+    country: 'de',
+    rank: 'gesetz',
+    publication_date: dayOf(act, 0),
+    last_updated: dayOf(act, version),
+    status: 'in_force',
+    source: `https://law.example/${act}`,
+  }
+  const head = Object.entries(front).map(([name, value]) => `${name}: "${value}"`)
+  return `---\n${head.join('\n')}\n---\n# ${front.title}\n\n${articles.join('\n')}`
+}
+
+function dayOf(act: number, version: number): string {
+  return new Date(Date.UTC(2000 + version * 6, 0, 1) + (act % 1_000) * MS_PER_DAY).toISOString().slice(0, 10)
+}
+
+async function git(folder: string, args: readonly string[], lines?: () => Iterable<string>): Promise<void> {
+  const cwd = lines === undefined ? '/' : folder
+  const child = spawn('git', [...args], { cwd, stdio: ['pipe', 'ignore', 'inherit'] })
+  const closed = once(child, 'close')
+  for (const line of lines?.() ?? []) if (!child.stdin.write(line)) await once(child.stdin, 'drain')
+  child.stdin.end()
+  const [code] = await closed
+  if (code !== 0) throw new Error(`git ${args[0] ?? ''} ended with ${String(code)}`)
+}
