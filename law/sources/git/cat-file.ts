@@ -42,7 +42,6 @@ export function startCatFile(gitFolder: string, objects: string): CatFile {
   child.stdin.on('error', () => undefined)
   const output = new Output(child)
   const readNext = async (id: string, bytesMax: number): Promise<FoundObject | undefined> => {
-    child.stdin.write(`${id}\n`)
     const line = await output.line()
     const cause = line === undefined ? await ended : undefined
     if (cause !== undefined)
@@ -59,6 +58,8 @@ export function startCatFile(gitFolder: string, objects: string): CatFile {
   let last: Promise<unknown> = Promise.resolve()
   return {
     read: (id, bytesMax) => {
+      // What is asked for meanwhile is on its way already.
+      child.stdin.write(`${id}\n`)
       const next = last.then(() => readNext(id, bytesMax))
       last = next.catch(() => undefined)
       return next

@@ -5,6 +5,8 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
+import { SOURCE_BOUNDS } from '../bounds.ts'
 import { captureBytes, type CapturedSource } from '../capture.ts'
 import type { SourceRoots } from '../roots.ts'
 import { GIT_BOUNDS } from './bounds.ts'
@@ -221,12 +223,13 @@ export async function captureClone(
     if (revisions.length === 0)
       throw new OperatorError(`${source.path} holds no version of law that is served: see "operator inspect"`)
     const captured: CapturedSource[] = []
-    for (const revision of revisions) {
-      options.signal?.throwIfAborted()
-      options.onProgress?.('capturing versions', captured.length, revisions.length)
+    let done = 0
+    const capture = async (revision: Revision, index: number): Promise<void> => {
       const file = { sourceName: revisionName(repository, revision), mediaType: 'text/markdown' }
-      captured.push(await captureBytes(store, file, await objects.read(revision.blob, 'blob')))
+      captured[index] = await captureBytes(store, file, await objects.read(revision.blob, 'blob'))
+      options.onProgress?.('capturing versions', (done += 1), revisions.length)
     }
+    await forEachConcurrently(revisions, SOURCE_BOUNDS.sourceCapturesMax, capture, options.signal)
     return captured
   })
 }

@@ -1,18 +1,22 @@
-import { copyFile, readFile, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '#core/db/pool.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import { SCHEDULED } from '#jobs/capture/run-child.ts'
 import { enqueueBuild } from '#jobs/platform/queues.ts'
 import { cloneLocation } from '#law/sources/git/clone.ts'
 import { inspectClone } from '#law/sources/git/inspect.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
 import { startJobs, startSearchNode, storeOf } from '#operator/demo/local/stack.ts'
 import { publish } from '#operator/demo/publish.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { startBuild } from '#operator/actions/builds.ts'
+import { importCorpus } from '#operator/actions/import-corpus.ts'
+import type { Operator } from '#operator/actions/operator.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, sourceNamed } from '#operator/actions/sources.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
@@ -21,7 +25,7 @@ import { startEmbeddingEndpoint, vectorsByWords, type EmbeddingEndpoint } from '
 import { startOwnServers } from '#test/support/own-servers.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { cpuBetween, cpuTimes } from '../cpu.ts'
-import { makeClone, pullReforms } from './clone.ts'
+import { makeClone, pullReforms, STATED } from './clone.ts'
 
 /** A corpus whose publisher changes some of it. */
 export type ChangedCorpus =
@@ -70,6 +74,7 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
   progress.end()
   steps.print(`Imported, built and activated: ${((performance.now() - publishing) / 1_000).toFixed(0)} s.`)
 
+  if (from.git !== undefined) steps.print(await ratioToFiles(operator, store, source, join(work, 'files')))
   await change()
   const before = endpoint.passages().length
   const [began, cpuBefore] = [performance.now(), cpuTimes()]
@@ -110,12 +115,44 @@ async function prepared(corpus: ChangedCorpus, work: string, steps: Steps) {
     const path = await steps.run('clone', () => makeClone(join(work, 'clone'), corpus.acts))
     steps.print(await inspected(path))
     const change = (): Promise<void> => pullReforms(path, REFORMS)
-    return { source: cloneLocation({ path }), what: `${REFORMS} reforms`, change, from: undefined, git: path, mapping: undefined }
+    return {
+      source: cloneLocation({ path }),
+      what: `${REFORMS} reforms`,
+      change,
+      from: undefined,
+      git: path,
+      mapping: undefined,
+    }
   }
   const file = join(work, basename(corpus.file))
   await copyFile(corpus.file, file)
   const change = (): Promise<void> => amend(file)
   return { source: file, what: 'One changed record', change, from: file, git: undefined, mapping: corpus.mapping }
+}
+
+/** Imports the clone again, and the same texts as files without git. */
+async function ratioToFiles(operator: Operator, store: SignedStore, source: string, folder: string): Promise<string> {
+  const { rows } = await operator.database.query<{ name: string; sha256: string }>(
+    "select source_name as name, encode(sha256, 'hex') as sha256 from source_snapshots where source_name like '%.md?%'",
+  )
+  for (const { name, sha256 } of rows) {
+    await mkdir(join(folder, dirname(name)), { recursive: true })
+    // The name states the days.
+    await copyFile(store.snapshotFile(sha256), join(folder, `${name}&.md`))
+  }
+  await writeFile(join(folder, SOURCE_YAML), STATED)
+  const timed: number[] = []
+  for (const [slug, from] of [
+    ['again', source],
+    ['files', folder],
+  ] as const) {
+    await createKnowledgeBase(operator, { slug, title: slug })
+    const began = performance.now()
+    await importCorpus(operator, { knowledgeBase: slug, source: from, store })
+    timed.push((performance.now() - began) / 1_000)
+  }
+  const [git = 0, files = 0] = timed
+  return `Import from git ${git.toFixed(1)} s, of the same texts as files ${files.toFixed(1)} s: ${(git / files).toFixed(2)}.`
 }
 
 async function inspected(path: string): Promise<string> {

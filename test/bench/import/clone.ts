@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SOURCE_YAML } from '#law/sources/list.ts'
 import { seededRandom } from '#test/support/passages.ts'
 
 const WORDS =
@@ -9,12 +10,14 @@ const WORDS =
 const ARTICLES = { min: 4, max: 40 } as const
 const WORDS_PER_ARTICLE = { min: 15, max: 120 } as const
 const VERSIONS = 3
+/** What the operator states of it. */
+export const STATED = '{ language: de, authorities: { de: Sample Parliament } }\n'
 const MS_PER_DAY = 86_400_000
 
 /** Makes a clone of acts with three versions each, sizes as published acts have them. @returns its folder. */
 export async function makeClone(folder: string, acts: number): Promise<string> {
   await git(folder, ['init', '-q', '-b', 'main', folder])
-  await writeFile(join(folder, 'source.yaml'), '{ language: de, authorities: { de: Sample Parliament } }\n')
+  await writeFile(join(folder, SOURCE_YAML), STATED)
   await git(folder, ['fast-import', '--quiet'], function* () {
     for (let version = 0; version < VERSIONS; version += 1)
       for (let act = 0; act < acts; act += 1) yield commitOf(act, version)
