@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { RestoredError } from '#core/db/restores.ts'
 import type { ClockCheck } from '#core/limits/clock-check.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
@@ -63,6 +64,11 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
     buckets: SECONDS,
     registers,
   })
+  const restores = new Counter({
+    name: 'evidence_restore_refusals_total',
+    help: 'Requests refused because Postgres was restored to an earlier state.',
+    registers,
+  })
   const countModels = registerModels(registers)
   registerGauges(registers, observed)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
@@ -71,6 +77,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   return {
     finished: ({ timings }, { reply, error, decision, rewriter, reader }) => {
       requests.inc({ status: String(reply.status), code: error?.code ?? '', decision: decision ?? '' })
+      if (error?.cause instanceof RestoredError) restores.inc()
       countModels(rewriter, reader)
       total.observe(timings.totalMs() / 1_000)
       own.observe(ownMs(timings) / 1_000)

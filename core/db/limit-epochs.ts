@@ -45,6 +45,11 @@ export async function endEpoch(database: Queryable, organizationId: string): Pro
   await database.query(END_EPOCH, [organizationId])
 }
 
+/** Ends the epochs of all organizations. */
+export async function endEveryEpoch(database: Queryable): Promise<void> {
+  await database.query('update limit_epochs set epoch = gen_random_uuid()')
+}
+
 /** One rebuild of an organization's counters at a time, over all gateways; held by a connection until `unlock`. */
 const TRY_LOCK_REBUILD = "select pg_try_advisory_lock(hashtextextended('rebuild:' || $1::text, 0)) as locked"
 const UNLOCK_REBUILD = "select pg_advisory_unlock(hashtextextended('rebuild:' || $1::text, 0))"

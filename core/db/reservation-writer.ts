@@ -2,6 +2,7 @@ import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { groupCommit } from '#core/db/group-commit.ts'
 import type { LimitEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
+import { isRestored, newestOf, type Confirmed } from './restores.ts'
 import { findByIdempotency, recordDelivered } from './reservations.ts'
 import type { Delivered, NewReservation, OriginalRequest } from './reservations.ts'
 
@@ -9,14 +10,18 @@ export type ReservationInserted =
   | { readonly status: 'inserted' }
   | { readonly status: 'conflict'; readonly original: OriginalRequest }
   | { readonly status: 'epoch' }
+  | { readonly status: 'restored' }
 
 /**
  * The two commits of every request. Concurrent requests share a group commit of one statement and one fsync, whichever
  * of the two they have come to. Under load it saves more than half of the cost in Postgres and the gateway.
  */
 export interface ReservationWriter {
-  /** @param epoch under which Redis charged the request. */
-  insert(reservation: NewReservation, epoch: LimitEpoch): Promise<ReservationInserted>
+  /**
+   * @param epoch under which Redis charged the request.
+   * @param known what Redis knows to be committed; nothing is written where Postgres lacks it.
+   */
+  insert(reservation: NewReservation, epoch: LimitEpoch, known?: Confirmed): Promise<ReservationInserted>
   /** @returns false if the reservation is no longer open. A repetition with the same outcome returns true. */
   recordDelivered(delivered: Delivered): Promise<boolean>
 }
@@ -24,6 +29,7 @@ export interface ReservationWriter {
 interface Charged {
   readonly reservation: NewReservation
   readonly epoch: LimitEpoch
+  readonly known: Confirmed
 }
 
 /** One row that a request commits: its charge or its outcome. */
@@ -40,7 +46,18 @@ export function createReservationWriter(
   requestsActive: () => number = () => 1,
 ): ReservationWriter {
   const itemsWanted = (): number => requestsActive() * DATABASE_BOUNDS.reservationBatchShare
-  const commit = groupCommit((commits: readonly Commit[]) => commitTogether(database, commits), {
+  /** The newest reservation that this process saw committed; Redis learns of it at its settlement, or is lost. */
+  let own: Confirmed = {}
+  const commitBatch = async (commits: readonly Commit[]): Promise<readonly boolean[]> => {
+    const written = await commitTogether(database, commits, own)
+    const committed = commits.filter((_, at) => written[at]).flatMap((each) => ('charged' in each ? each.charged : []))
+    own = newestOf([
+      own,
+      ...committed.map(({ reservation: { id, admittedAtMs: ms } }) => ({ reservation: { id, ms } })),
+    ])
+    return written
+  }
+  const commit = groupCommit(commitBatch, {
     ...TOGETHER,
     collect: { itemsWanted, waitMaxMs: DATABASE_BOUNDS.reservationCollectMs },
   })
@@ -49,8 +66,13 @@ export function createReservationWriter(
     return outcomes.map(({ id }) => recorded.has(id))
   }, TOGETHER)
   return {
-    insert: async (reservation, epoch) => {
-      if (await commit({ charged: { reservation, epoch } })) return { status: 'inserted' }
+    insert: async (reservation, epoch, known = {}) => {
+      try {
+        if (await commit({ charged: { reservation, epoch, known } })) return { status: 'inserted' }
+      } catch (error) {
+        if (isRestored(error)) return { status: 'restored' }
+        throw error
+      }
       const original = await originalOf(database, reservation)
       return original === undefined ? { status: 'epoch' } : { status: 'conflict', original }
     },
@@ -69,32 +91,44 @@ async function originalOf(
 }
 
 /** @returns whether each was written. */
-async function commitTogether(database: Queryable, commits: readonly Commit[]): Promise<readonly boolean[]> {
+async function commitTogether(
+  database: Queryable,
+  commits: readonly Commit[],
+  own: Confirmed,
+): Promise<readonly boolean[]> {
   const charged = commits.flatMap((each) => ('charged' in each ? each.charged : []))
   const delivered = commits.flatMap((each) => ('delivered' in each ? each.delivered : []))
-  const written = await write(database, charged, delivered)
+  const known = newestOf([own, ...charged.map((each) => each.known)])
+  const written = await write(database, charged, delivered, known)
   return commits.map((each) => written.has('charged' in each ? each.charged.reservation.id : each.delivered.id))
 }
 
 /** The function of the schema checks the epoch under a lock, in one commit. */
-const INSERT = 'select reserve_requests($1::jsonb) as id'
+const INSERT = 'select reserve_requests($1::jsonb) as id from refuse_restored($2::jsonb)'
 
 /** Outcomes come first, so none waits for a row while the statement has the lock that a rebuild waits for. */
 const RECORD_AND_INSERT = `
-  select record_deliveries($1::jsonb) as id union all select reserve_requests($2::jsonb)`
+  select record_deliveries($1::jsonb) as id
+  union all select reserve_requests($2::jsonb) from refuse_restored($3::jsonb)`
 
 /** @returns the ids of those that were written. */
 async function write(
   database: Queryable,
   charged: readonly Charged[],
   delivered: readonly Delivered[],
+  { reservation, audit }: Confirmed,
 ): Promise<ReadonlySet<string>> {
   if (charged.length === 0) return recordDelivered(database, delivered)
   const reservations = JSON.stringify(charged.map(insertedRow))
+  const known = JSON.stringify({ ...reservation, ...audit })
   const { rows } = await database.query<{ id: string }>(
     delivered.length === 0
-      ? { name: 'insert-reservations', text: INSERT, values: [reservations] }
-      : { name: 'record-and-insert', text: RECORD_AND_INSERT, values: [JSON.stringify(delivered), reservations] },
+      ? { name: 'insert-reservations', text: INSERT, values: [reservations, known] }
+      : {
+          name: 'record-and-insert',
+          text: RECORD_AND_INSERT,
+          values: [JSON.stringify(delivered), reservations, known],
+        },
   )
   return new Set(rows.map((row) => row.id))
 }

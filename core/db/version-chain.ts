@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
-import { readRow, readRows } from './rows.ts'
+import { affectsRow, readRow, readRows } from './rows.ts'
 
 const linkSchema = z.object({
   sequence: z.int(),
@@ -30,6 +30,16 @@ const LAST = `${COLUMNS} where knowledge_base_id = $1 order by sequence desc lim
 
 export function readLastLink(database: Queryable, knowledgeBaseId: string): Promise<ChainLink | undefined> {
   return readRow(database, linkSchema, LAST, [knowledgeBaseId])
+}
+
+const HAS = 'select from version_chain where knowledge_base_id = $1 and sequence = $2 and entry = $3'
+
+export function hasLink(
+  database: Queryable,
+  knowledgeBaseId: string,
+  { sequence, entry }: Pick<ChainLink, 'sequence' | 'entry'>,
+): Promise<boolean> {
+  return affectsRow(database, HAS, [knowledgeBaseId, sequence, entry])
 }
 
 /** The newest entry of each version. */

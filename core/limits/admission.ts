@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '#core/db/pool.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
-import type { ReservationWriter } from '#core/db/reservation-writer.ts'
+import type { ReservationInserted, ReservationWriter } from '#core/db/reservation-writer.ts'
+import { RestoredError } from '#core/db/restores.ts'
 import { findByIdempotency, type NewReservation, type OriginalRequest } from '#core/db/reservations.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
@@ -23,6 +24,7 @@ type Fingerprinted = 'fingerprint' | 'fingerprintEpoch' | 'requestDigest'
 /** A request before its admission; what the clock of Redis decides is added by it. */
 export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | Fingerprinted> & {
   readonly limits: PlanLimits
+  readonly topK: number
   readonly corpusPassages: number
   /** Passages that an operator allows beyond the marks of the exposure. */
   readonly exposureAllowance: number
@@ -109,12 +111,13 @@ async function charge(
   timed: Timed,
 ): Promise<ChargeDecision> {
   const [idempotencyDigest] = candidate.idempotencyDigests
-  const { id: requestId, limits, corpusPassages, exposureAllowance } = candidate
+  const { id: requestId, topK, limits, corpusPassages, exposureAllowance } = candidate
   try {
     return await timed(
       'redis',
       deps.counters.admit(candidate, epoch.id, {
         requestId,
+        topK,
         limits,
         corpusPassages,
         exposureAllowance,
@@ -127,7 +130,10 @@ async function charge(
   }
 }
 
-/** @returns "epoch" if the epoch changed meanwhile; the charge is undone then. */
+/**
+ * @returns "epoch" if the epoch changed meanwhile; the charge is undone then.
+ * @throws RestoredError
+ */
 async function reserve(
   deps: AdmissionDeps,
   candidate: Candidate,
@@ -135,6 +141,7 @@ async function reserve(
   decision: ChargeDecision,
   timed: Timed,
 ): Promise<Admission | 'epoch'> {
+  let inserted: ReservationInserted
   try {
     const reservation = {
       ...candidate,
@@ -142,15 +149,24 @@ async function reserve(
       admittedAtMs: decision.nowMs,
       deadlineAtMs: decision.nowMs + PLATFORM_BOUNDS.hardDeadlineMs,
     }
-    const inserted = await timed('postgres', deps.reservations.insert(reservation, epoch))
-    if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }
-    const usage = await undo(deps, candidate, epoch, timed)
-    return inserted.status === 'epoch' ? 'epoch' : conflict(inserted.original, { ...decision, ...usage })
+    inserted = await timed('postgres', deps.reservations.insert(reservation, epoch, decision.confirmed))
   } catch (error) {
     await undo(deps, candidate, epoch, timed)
     // The reservation may have been written although its answer was lost.
     deps.settlement.refundUncertain(candidate.id)
     throw error
+  }
+  if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }
+  const usage = await undo(deps, candidate, epoch, timed)
+  switch (inserted.status) {
+    case 'epoch':
+      return 'epoch'
+    case 'restored':
+      throw new RestoredError()
+    case 'conflict':
+      return conflict(inserted.original, { ...decision, ...usage })
+    default:
+      return inserted satisfies never
   }
 }
 

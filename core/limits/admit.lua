@@ -1,11 +1,13 @@
 -- Decides all limits of one request together and charges all of them or none. Idempotent by request id.
--- KEYS: epoch, deadlines, minute, leases, counts, lookups, exposure, [held key]
+-- KEYS: epoch, deadlines, minute, leases, counts, lookups, exposure, confirmed, stops,
+--       [held key]
 -- ARGV: request id, epoch, rate per minute, tightened rate, concurrency, day allowance, month allowance, lease ms,
 --       hold ms, looks per minute, exposure window in days, hard mark of the corpus, its soft mark, its daily part,
---       then what `documents_at_mark` takes
+--       then what `documents_at_mark` takes, top_k
 -- Reply: {status, now ms, day used, month used, minute used, retry after ms, rate in force, may look up,
---        {document at its mark, when it opens in ms, …}}
-local epoch, deadlines, minute, leases, counts, lookups, exposure, held = unpack(KEYS)
+--        {document at its mark, when it opens in ms, …; of a refusal for exposure the one it is for, '' for all}, {id, ms, seq, hash of what is confirmed}}
+local epoch, deadlines, minute, leases, counts, lookups, exposure, confirmed, stops, held =
+  unpack(KEYS)
 local request = ARGV[1]
 local rate, tightened, concurrency = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local day_allowance, month_allowance, lease_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -28,7 +30,8 @@ local function reply(status, retry_ms)
     if asked == 1 then redis.call('PEXPIRE', lookups, 60000) end
     if asked <= tonumber(ARGV[10]) then may_look_up = 1 end
   end
-  return { status, now, day_used, month_used, minute_used, math.ceil(retry_ms or 0), rate, may_look_up, stopped }
+  return { status, now, day_used, month_used, minute_used, math.ceil(retry_ms or 0), rate, may_look_up, stopped,
+    redis.call('HMGET', confirmed, 'id', 'ms', 'seq', 'hash') }
 end
 
 local in_force = redis.call('HMGET', epoch, 'epoch', 'window')
@@ -43,14 +46,31 @@ if month_used >= month_allowance or day_used >= day_allowance then return reply(
 
 local today, days = math.floor(now / DAY_MS), days_of(exposure .. ':days')
 local level = level_of(days, today, window_days, daily)
-if level >= mark then return reply('exposure', opens_at(days, today, window_days, daily, mark) - now) end
+if level >= mark then
+  stopped = { '', opens_at(days, today, window_days, daily, mark) }
+  return reply('exposure', stopped[2] - now)
+end
+-- Stops that were found after the work close admission for a while.
+local closed = redis.call('HMGET', stops, 'until', 'document', 'opens')
+if tonumber(closed[1] or 0) > now then
+  stopped = { closed[2], tonumber(closed[3]) }
+  return reply('exposure', tonumber(closed[1]) - now)
+end
+local reserved = exposure .. ':reserved'
+local held_passages = tonumber(redis.call('HGET', reserved, 'total') or 0)
+-- Nor may they take a document to the least mark that one has.
+if level + held_passages >= mark or held_passages >= document_marks[2] + document_marks[5] then
+  return reply('concurrency', 1000)
+end
 local oldest = math.floor((now - tonumber(in_force[2])) / DAY_MS)
 local slowed
-stopped, slowed = documents_at_mark(exposure, today, window_days, oldest, document_marks)
-if slowed or level >= soft then rate = tightened end
+stopped, slowed = documents_at_mark(exposure, today, window_days, oldest, document_marks, held_passages)
+if level >= soft then slowed = { '', opens_at(days, today, window_days, daily, soft) } end
+if slowed then rate = tightened end
 
 if minute_used >= rate then
   local entry = redis.call('ZRANGE', minute, minute_used - rate, minute_used - rate, 'WITHSCORES')
+  stopped = slowed or {}
   return reply('rate', tonumber(entry[2]) + 60000 - now)
 end
 local leased = redis.call('ZCARD', leases)
@@ -67,5 +87,8 @@ if day_used == 1 then redis.call('PEXPIRE', counts, 40 * 86400000) end
 if day_used == 1 or leased == 0 then redis.call('PEXPIRE', leases, 40 * 86400000) end
 if day_used == 1 or not nearest[1] then redis.call('PEXPIRE', deadlines, 40 * 86400000) end
 if held then redis.call('SET', held, request, 'PX', ARGV[9]) end
+redis.call('HSET', reserved, request, ARGV[21])
+redis.call('HINCRBY', reserved, 'total', ARGV[21])
+redis.call('PEXPIRE', reserved, 40 * 86400000)
 minute_used = minute_used + 1
 return reply('admitted')

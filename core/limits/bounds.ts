@@ -41,6 +41,9 @@ export const LIMIT_BOUNDS = {
   /** Overdue reservations that one rebuild settles; the sweeper settles the others. */
   rebuildOverdueMax: 1_000,
 
+  /** Audit entries that Redis keeps, so that a restore can say what it lost. */
+  auditCopiedMax: 1_000,
+
   // Settlement of an admitted request.
   /** Time for recording an outcome, including the attempts to learn what became of it. */
   recordTimeoutMs: 7_500,

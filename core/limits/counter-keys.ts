@@ -20,6 +20,11 @@ export function epochsKey(organizationId: string): string {
   return `${tag(organizationId)}:epochs`
 }
 
+/** Hash: what of Postgres is known to be committed; `id` and `ms` of a reservation, `seq` and `hash` of an audit entry. */
+export const CONFIRMED_KEY = 'confirmed'
+/** Stream: the newest audit entries, each under its number. */
+export const AUDIT_COPY_KEY = 'confirmed:audit'
+
 export function tag(organizationId: string): string {
   return `{${organizationId}}`
 }
@@ -49,6 +54,11 @@ export function entitlementKeys(organizationId: string, epoch: string, entitleme
 /** Prefix of the exposure of an organization to a knowledge base; `exposure.lua` lists the keys under it. */
 export function exposureKey(organizationId: string, epoch: string, exposed: ExposedBase): string {
   return `${tag(organizationId)}:${epoch}:exposure:${exposedBase(exposed)}`
+}
+
+/** The part of the key's name after the epoch: replies of a client that a document's mark stopped lately. */
+export function stopsSuffix(scope: LimitScope): string {
+  return `stops:${scope.clientId}:${exposedBase(scope)}`
 }
 
 /** Test and live traffic are counted apart. */

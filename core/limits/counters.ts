@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
+import type { Confirmed } from '#core/db/restores.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { exposureMarks, type ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import {
+  CONFIRMED_KEY,
   deadlinesKey,
   entitlementKeys,
   epochKey,
@@ -14,11 +16,13 @@ import {
   exposedBase,
   exposureKey,
   heldKeySuffix,
+  stopsSuffix,
   tag,
 } from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { ConnectionHealth } from '#core/redis/connection-health.ts'
+import { confirmedReply, readConfirmed } from './confirmed.ts'
 import { createInstaller, type Installer } from './install.ts'
 
 const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
@@ -54,18 +58,24 @@ export interface ChargeDecision extends Usage {
   readonly rateInForce: number
   /** Whether the Idempotency-Key of this refused request may be looked up in Postgres. */
   readonly mayLookUp: boolean
-  /** Documents whose passages are not served now. */
+  /** Documents whose passages are not served now, of an admitted request. */
   readonly stoppedDocuments: readonly StoppedDocument[]
+  /** What the exposure refuses or slows down, of a refused one; '': the knowledge base. */
+  readonly exposed: StoppedDocument | undefined
+  /** What of Postgres is known to be committed. */
+  readonly confirmed: Confirmed
 }
 
 export interface StoppedDocument {
   readonly id: string
-  /** ms since 1970-01-01. */
+  /** ms since 1970-01-01; 0: when the requests under way have ended. */
   readonly opensAtMs: number
 }
 
 export interface ChargeRequest {
   readonly requestId: string
+  /** Passages that it may serve; reserved until it is settled. */
+  readonly topK: number
   readonly limits: PlanLimits
   readonly corpusPassages: number
   /** Passages that an operator allows beyond the marks of the plan. */
@@ -81,6 +91,8 @@ export type Settled = {
   readonly requestId: string
   readonly idempotencyDigest: Buffer | undefined
   readonly served: readonly ServedPassage[]
+  /** The document at its mark for which the reply was not sent. */
+  readonly stopped?: StoppedDocument | undefined
 } & ({ readonly ending: Exclude<Ending, 'undo'> } | { readonly ending: 'undo'; readonly epoch: string })
 
 /** `usage`: after an undo. */
@@ -102,6 +114,8 @@ export interface Counters extends ConnectionHealth {
   settle(scope: LimitScope, settled: Settled): Promise<SettledCounters | undefined>
   /** The epoch in force and the exposure window that it counts; undefined while there is none. */
   inForce(organizationId: string): Promise<{ readonly epoch: string; readonly windowMs: number } | undefined>
+  /** What of Postgres is known to be committed. */
+  confirmed(): Promise<Confirmed>
   /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
   retire(organizationId: string): Promise<void>
   /** Frees the exposure of every other epoch; their other counters are few and expire. */
@@ -142,6 +156,7 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
       const [epoch, windowMs] = await redis.hmget(epochKey(organizationId), 'epoch', 'window')
       return typeof epoch === 'string' ? { epoch, windowMs: Number(windowMs) } : undefined
     },
+    confirmed: () => readConfirmed(redis),
     retire: async (organizationId) => {
       await redis.del(epochKey(organizationId))
     },
@@ -173,17 +188,49 @@ async function run(
   return call.call(redis, keys.length, ...keys, ...args)
 }
 
-const admitReply = z.tuple([
-  z.enum(STATUSES),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.array(z.union([z.string(), z.number()])),
-])
+const admitReply = z
+  .tuple([
+    z.enum(STATUSES),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z.number(),
+    z
+      .array(z.union([z.string(), z.number()]))
+      .transform((list) =>
+        list.flatMap((id, at) => (at % 2 === 0 ? [{ id: String(id), opensAtMs: Number(list[at + 1]) }] : [])),
+      ),
+    confirmedReply,
+  ])
+  .transform(
+    ([
+      status,
+      nowMs,
+      dayUsed,
+      monthUsed,
+      minuteUsed,
+      retryAfterMs,
+      rateInForce,
+      mayLookUp,
+      stopped,
+      confirmed,
+    ]): ChargeDecision => ({
+      status,
+      nowMs,
+      dayUsed,
+      monthUsed,
+      minuteUsed,
+      retryAfterMs,
+      rateInForce,
+      mayLookUp: mayLookUp === 1,
+      stoppedDocuments: status === 'admitted' ? stopped : [],
+      exposed: status === 'admitted' ? undefined : stopped[0],
+      confirmed,
+    }),
+  )
 
 async function admit(redis: Redis, scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision> {
   const { organizationId, entitlementId } = scope
@@ -202,6 +249,8 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       keys.counts,
       keys.lookups,
       exposureKey(organizationId, epoch, scope),
+      CONFIRMED_KEY,
+      `${tag(organizationId)}:${epoch}:${stopsSuffix(scope)}`,
       ...(idempotencyDigest === undefined
         ? []
         : [`${tag(organizationId)}:${epoch}:${heldKeySuffix(scope, idempotencyDigest)}`]),
@@ -227,23 +276,10 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       document.dailyFloor,
       request.exposureAllowance,
       document.softPart,
+      request.topK,
     ],
   )
-  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp, stopped] =
-    admitReply.parse(reply)
-  return {
-    status,
-    nowMs,
-    dayUsed,
-    monthUsed,
-    minuteUsed,
-    retryAfterMs,
-    rateInForce,
-    mayLookUp: mayLookUp === 1,
-    stoppedDocuments: stopped.flatMap((id, at) =>
-      at % 2 === 0 ? [{ id: String(id), opensAtMs: Number(stopped[at + 1]) }] : [],
-    ),
-  }
+  return admitReply.parse(reply)
 }
 
 const settleReply = z.union([
@@ -256,7 +292,7 @@ async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promis
   const reply = await run(
     redis,
     'settleRequest',
-    [epochKey(scope.organizationId)],
+    [epochKey(scope.organizationId), CONFIRMED_KEY],
     [
       tag(scope.organizationId),
       settled.requestId,
@@ -266,6 +302,9 @@ async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promis
       PLATFORM_BOUNDS.hardDeadlineMs,
       settled.idempotencyDigest === undefined ? '' : heldKeySuffix(scope, settled.idempotencyDigest),
       settled.ending === 'undo' ? settled.epoch : '',
+      stopsSuffix(scope),
+      settled.stopped?.id ?? '',
+      settled.stopped?.opensAtMs ?? 0,
       ...settled.served.flatMap(({ chunk, document, total }) => [chunk, document, total]),
     ],
   )

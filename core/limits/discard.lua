@@ -11,7 +11,7 @@ for _, base in ipairs(redis.call('SMEMBERS', root .. ':bases')) do
   end
   left = left - #documents
   if left <= 0 then return 1 end
-  redis.call('UNLINK', exposure, exposure .. ':days', exposure .. ':documents')
+  redis.call('UNLINK', exposure, exposure .. ':days', exposure .. ':documents', exposure .. ':reserved')
   redis.call('SREM', root .. ':bases', base)
 end
 return 0

@@ -3,6 +3,7 @@
 --   root:days             hash: UTC day since 1970-01-01, new passages
 --   root:document:<id>    hash: the same of one document; 'total': its passages in the version that served it last
 --   root:documents        sorted set: document, its new passages; an upper bound within every window
+--   root:reserved         hash: request under way, its top_k; 'total': their sum
 -- Beside them, '<hash tag>:<epoch>:bases' is the set of '<environment>:<knowledge base>' of the epoch.
 -- A passage is new unless it was served within the longest window of the organization's plans. Each plan sums its own
 -- window of days, so no request changes what another plan sees.
@@ -97,12 +98,13 @@ local function opens_at(days, today, window_days, daily, mark)
   return day * DAY_MS
 end
 
--- The documents at their mark with the time at which each opens, and whether the rate is lower for a document.
+-- The documents at their mark with the time at which each opens; 0: when requests under way have ended, for which
+-- `reserved` passages are held. Then a document for which the rate is lower, and until when.
 -- `marks`: share, floor, daily share, daily floor, allowance, part of a mark from which the rate is lower.
-local function documents_at_mark(root, today, window_days, oldest, marks)
+local function documents_at_mark(root, today, window_days, oldest, marks, reserved)
   local share, floor, daily_share, daily_floor, allowance, soft_part = unpack(marks)
-  local stopped, tightened = {}, false
-  local least = math.ceil(soft_part * (floor + allowance))
+  local stopped, tightened = {}, nil
+  local least = math.min(math.ceil(soft_part * (floor + allowance)), floor + allowance - reserved)
   local listed = redis.call('ZREVRANGEBYSCORE', root .. ':documents', '+inf', least, 'WITHSCORES', 'LIMIT', 0,
     DOCUMENTS_MAX)
   for i = 1, #listed, 2 do
@@ -115,8 +117,13 @@ local function documents_at_mark(root, today, window_days, oldest, marks)
     local level = level_of(days, today, window_days, daily)
     if level >= mark then
       stopped[#stopped + 1], stopped[#stopped + 2] = document, opens_at(days, today, window_days, daily, mark)
+    elseif level + reserved >= mark then
+      stopped[#stopped + 1], stopped[#stopped + 2] = document, 0
     end
-    tightened = tightened or level >= math.ceil(soft_part * mark)
+    local soft = math.ceil(soft_part * mark)
+    if not tightened and level >= soft then
+      tightened = { document, opens_at(days, today, window_days, daily, soft) }
+    end
     local sum = forget_days(key, days, oldest)
     if sum == 0 then
       redis.call('ZREM', root .. ':documents', document)

@@ -3,6 +3,7 @@ import type { LimitFunction } from 'p-limit'
 import { withRebuildLock, moveEpoch, readEpoch, type LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
 import { countRequests, longestExposureWindowDays, readServed } from '#core/db/reservation-counts.ts'
+import { RestoredError, lacks } from '#core/db/restores.ts'
 import { findOverdue } from '#core/db/reservations.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { publicRequestId } from '#core/platform/ids.ts'
@@ -84,6 +85,8 @@ async function countAnew(
   runId: string,
 ): Promise<LimitEpoch> {
   const beganMs = performance.now()
+  // The counters say what a restore lost, and are the last that know.
+  if (await lacks(database, await counters.confirmed())) throw new RestoredError()
   await counters.retire(organizationId)
   const nowMs = await counters.nowMs()
   for (const { id, ...about } of await findOverdue(database, nowMs, organizationId, LIMIT_BOUNDS.rebuildOverdueMax))

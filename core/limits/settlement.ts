@@ -10,7 +10,7 @@ import { publicRequestId } from '#core/platform/ids.ts'
 import type { Log } from '#core/platform/log.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { LimitScope } from './counter-keys.ts'
-import type { Counters, Settled, Usage } from './counters.ts'
+import type { Counters, Settled, StoppedDocument, Usage } from './counters.ts'
 
 /** A charged and reserved request, until it is settled. */
 export interface Charge {
@@ -43,8 +43,11 @@ export interface Settlement {
    * @throws if Postgres does not answer in time. The outcome is then refunded as soon as Postgres answers.
    */
   deliver(charge: Charge, delivery: Delivery, leftMs: number): Promise<boolean>
-  /** Refunds a request whose caller is refused. Past the daily cap of refunds it stays charged: "failed". */
-  refund(charge: Charge, outcome: Outcome): Promise<RefundState>
+  /**
+   * Refunds a request whose caller is refused. Past the daily cap of refunds it stays charged: "failed".
+   * @param stopped the document at its mark for which the reply was not sent.
+   */
+  refund(charge: Charge, outcome: Outcome, stopped?: StoppedDocument): Promise<RefundState>
   /** The caller disconnected: the request stays charged. */
   abandon(charge: Charge, outcome: Outcome): Promise<void>
   /**
@@ -86,6 +89,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
     outcome: Outcome,
     settle = refundReservation,
     countersToo = true,
+    stopped?: StoppedDocument,
   ): Promise<RefundState> {
     const settled = await limited(() => inTransaction(database, (client) => settle(client, requestId, outcome)))
     if (settled === undefined || settled.state === 'open') return 'gone'
@@ -96,6 +100,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
         ending: state === 'refunded' ? 'refund' : 'fail',
         idempotencyDigest,
         served: [],
+        stopped,
       })
     return state
   }
@@ -103,8 +108,8 @@ export function createSettlement({ database, reservations, counters, log }: Sett
   const deps = { reservations, refund, repeat, settleCounters, log }
   return {
     deliver: (charge, delivery, leftMs) => deliver(deps, charge, delivery, leftMs),
-    refund: async (charge, outcome) => {
-      const state = await refund(charge.requestId, outcome)
+    refund: async (charge, outcome, stopped) => {
+      const state = await refund(charge.requestId, outcome, refundReservation, true, stopped)
       charge.settled = true
       return state
     },

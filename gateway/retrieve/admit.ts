@@ -13,7 +13,7 @@ import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
-import { exposureError } from './exposure.ts'
+import { UNDER_WAY, exposed } from './exposure.ts'
 import type { Windows } from './reply.ts'
 
 export interface AdmitDeps extends AdmissionDeps {
@@ -81,7 +81,7 @@ function candidateOf(deps: AdmitDeps, context: RequestContext, pinned: PinnedReq
 
 const REASONS = {
   rate: { path: '(plan)', message: 'the requests of the last 60 seconds are used up', reason: 'rate' },
-  concurrency: { path: '(plan)', message: 'as many requests as the plan allows are under way', reason: 'concurrency' },
+  concurrency: UNDER_WAY,
   day: { path: '(plan)', message: 'the requests of this UTC day are used up', reason: 'day' },
   month: { path: '(plan)', message: 'the requests of this UTC month are used up', reason: 'month' },
 } as const
@@ -90,7 +90,7 @@ function errorOf(
   deps: AdmitDeps,
   pinned: PinnedRequest,
   refusal: Refusal,
-  { nowMs, monthUsed, retryAfterMs }: ChargeDecision,
+  { monthUsed, retryAfterMs, exposed: what }: ChargeDecision,
 ): ServiceError {
   switch (refusal.reason) {
     case 'conflict':
@@ -104,12 +104,11 @@ function errorOf(
       })
     case 'rate':
     case 'concurrency':
-      return new ServiceError('RATE_LIMITED', {
-        retryAfterSeconds: retryAfterMs / 1_000,
-        details: [REASONS[refusal.reason]],
-      })
-    case 'exposure':
-      return exposureError('knowledge_base', nowMs, nowMs + retryAfterMs)
+    case 'exposure': {
+      if (what !== undefined) return new ServiceError('RATE_LIMITED', exposed(what, retryAfterMs))
+      const reason = refusal.reason === 'rate' ? REASONS.rate : REASONS.concurrency
+      return new ServiceError('RATE_LIMITED', { retryAfterSeconds: retryAfterMs / 1_000, details: [reason] })
+    }
     default:
       return refusal satisfies never
   }

@@ -10,7 +10,7 @@ import type { ConcurrencyLimit, Slot } from './concurrency-limit.ts'
 import { decide, assertDecided } from './decide.ts'
 import { embed, type EmbedderOf } from './embed.ts'
 import { entitle } from './entitle.ts'
-import { assertDocumentsOpen } from './exposure.ts'
+import { DocumentStopped, assertDocumentsOpen } from './exposure.ts'
 import { stageMs, type RequestContext } from './request-context.ts'
 import { narrow } from './narrow.ts'
 import { parse } from './parse.ts'
@@ -131,14 +131,17 @@ async function settleFailure(
   { settlement, log }: PipelineDeps,
   context: RequestContext,
   { charge, windows }: Admitted,
-  { code }: ServiceError,
+  error: ServiceError,
   used: RequestUse,
 ): Promise<void> {
   try {
     const { topK } = windows.pinned
     if (charge.settled) return
     if (context.callerGone()) await settlement.abandon(charge, failedOutcome(null, topK, used))
-    else await settlement.refund(charge, failedOutcome(code, topK, used))
+    else {
+      const stopped = error instanceof DocumentStopped ? error.document : undefined
+      await settlement.refund(charge, failedOutcome(error.code, topK, used), stopped)
+    }
   } catch (failure) {
     log.warn('settlement is left to the sweeper', { request_id: context.ids.requestId, ...context.about }, failure)
   }

@@ -19,6 +19,7 @@ import type { Approved } from '#jobs/review/approvals.ts'
 import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { ReviewRefused } from '#jobs/review/review-refused.ts'
+import { forkOf } from '#jobs/platform/published-head.ts'
 import { prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import { extendChain, readChainRecord } from './chain.ts'
 import { POINTER_MOVED, checkActivatable } from './check.ts'
@@ -31,6 +32,8 @@ export interface ActivateDeps {
   readonly store: SignedStore
   /** Signs the version chain; Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
+  /** Folder of the public trace, which is never forked. */
+  readonly traceDir: string
   readonly log: Log
 }
 
@@ -76,8 +79,11 @@ interface Checked {
 }
 
 /** @throws ReviewRefused */
-async function check({ database, store }: ActivateDeps, activation: ActivationRow): Promise<Checked> {
+async function check({ database, store, traceDir }: ActivateDeps, activation: ActivationRow): Promise<Checked> {
   const found = await readVersion(database, activation.version_id)
+  const { knowledge_base_id: id } = activation
+  const fork = found && (await forkOf(database, traceDir, { id, slug: found.knowledge_base }))
+  if (fork !== undefined) throw new ReviewRefused(fork)
   const { version } = await checkActivatable(database, activation, found)
   if (activation.kind === 'rollback') {
     await assertArtifactAsRecorded(store, version)

@@ -26,6 +26,7 @@ export const JOB_BOUNDS = {
   // Maintenance.
   requeueMax: 100,
   sweepBatchMax: 500,
+  auditCopyEveryMs: 1_000,
   sweepEveryMs: 5_000,
   reconcileEveryMs: 2_000,
   garbageCollectionEveryMs: 300_000,

@@ -1,9 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import { parsedJson } from '#core/platform/json.ts'
 import { renderDocument } from '#jobs/platform/page/document.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
 
@@ -12,7 +10,7 @@ const VERIFIER = fileURLToPath(new URL('./verify-reply.mjs', import.meta.url))
 
 /** Writes a file durably unless it has this text already. */
 export async function writeChanged(path: string, text: string): Promise<void> {
-  if ((await readText(path)) !== text) await writeDurably(path, text)
+  if ((await readFile(path, 'utf8').catch(() => undefined)) !== text) await writeDurably(path, text)
 }
 
 export async function publishVerifier(root: string): Promise<void> {
@@ -30,16 +28,4 @@ export interface Page {
 export async function writePage({ at, title, body, json }: Page): Promise<void> {
   await writeChanged(`${at}.json`, `${JSON.stringify(json, null, 2)}\n`)
   await writeChanged(`${at}.html`, renderDocument(title, body))
-}
-
-const headSchema = z.object({ sequence: z.int() })
-
-/** Returns the sequence up to which the trace of a knowledge base is written; 0: none is. */
-export async function writtenSequence(root: string, slug: string): Promise<number> {
-  const head = headSchema.safeParse(parsedJson((await readText(join(root, slug, 'head.json'))) ?? ''))
-  return head.data?.sequence ?? 0
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch(() => undefined)
 }

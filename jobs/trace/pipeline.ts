@@ -12,6 +12,7 @@ import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Log } from '#core/platform/log.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
+import { forkOf } from '#jobs/platform/published-head.ts'
 import { TRACE_BOUNDS } from './bounds.ts'
 import { publishVerifier, writeChanged, writePage } from './files.ts'
 import { readHistory, type Activation } from './history.ts'
@@ -35,6 +36,8 @@ export interface TraceDeps {
 export async function writeTrace(deps: TraceDeps, knowledgeBaseId: string, signal?: AbortSignal): Promise<void> {
   const base = (await listTraced(deps.database, TRACE_BOUNDS.tracedBasesMax)).find(({ id }) => id === knowledgeBaseId)
   if (base === undefined) return
+  const fork = await forkOf(deps.database, deps.traceDir, base)
+  if (fork !== undefined) throw new OperatorError(fork)
   const history = await readHistory(deps.database, base, deps.store.publicKeysDer)
   const folder = join(deps.traceDir, base.slug)
   await mkdir(join(folder, 'versions'), { recursive: true })

@@ -6,6 +6,7 @@ import type { SignedStore } from '#core/index/format/store.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { QUEUE_PREFIX, type JobPayload, type LedgerJobPayload } from '#core/queues/ledger-queue.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
+import { copyAudit } from '#core/limits/confirmed.ts'
 import type { Counters } from '#core/limits/counters.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -228,6 +229,13 @@ function maintenance(
       everyMs: JOB_BOUNDS.sweepEveryMs,
       locked: true,
       run: () => keepServingList(deps),
+    },
+    {
+      name: 'audit copy',
+      everyMs: JOB_BOUNDS.auditCopyEveryMs,
+      // A repetition copies the same.
+      locked: false,
+      run: () => copyAudit(deps.database, deps.redis),
     },
     {
       name: 'canaries',

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import { createLog } from '#core/platform/log.ts'
 import { openQueue, openQueueRedis, type JobQueue, type QueueName } from '#jobs/platform/queues.ts'
 
@@ -13,17 +14,27 @@ export async function withQueues<T>(
   redisUrl: string,
   work: (open: (name: QueueName) => JobQueue) => Promise<T>,
 ): Promise<T> {
+  return withQueueRedis(redisUrl, async (redis) => {
+    const queues = new Map<QueueName, JobQueue>()
+    try {
+      return await work((name) => {
+        const queue = queues.get(name) ?? openQueue(name, redis, quiet)
+        queues.set(name, queue)
+        return queue
+      })
+    } finally {
+      for (const queue of queues.values()) await queue.close().catch(() => undefined)
+    }
+  })
+}
+
+/** Connects for one command. @throws OperatorError before any work when Redis does not answer or cannot be used. */
+export async function withQueueRedis<T>(redisUrl: string, work: (redis: Redis) => Promise<T>): Promise<T> {
   const primary = openQueueRedis(redisUrl, quiet, { failFast: true })
-  const queues = new Map<QueueName, JobQueue>()
   try {
     await primary.usable()
-    return await work((name) => {
-      const queue = queues.get(name) ?? openQueue(name, primary.redis, quiet)
-      queues.set(name, queue)
-      return queue
-    })
+    return await work(primary.redis)
   } finally {
-    for (const queue of queues.values()) await queue.close().catch(() => undefined)
     primary.close()
   }
 }

@@ -50,6 +50,7 @@ const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{
   [['exposure'], () => import('./exposure.ts')],
   [['fingerprints'], () => import('./fingerprints.ts')],
   [['audit'], () => import('./audit.ts')],
+  [['restore'], () => import('./restore.ts')],
 ]
 
 /** Runs a command line. @returns its exit code; what went wrong is one sentence on standard error. */

@@ -84,7 +84,12 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     const profile = await showingProfile(caller)
     const [first, second] = [await caller.ask({ profile }), await caller.ask({ profile })]
     expect([windowsOf(first).minute.quota, windowsOf(second).minute.quota]).toEqual([10, 2])
-    expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
+    const refused = await caller.ask()
+    expect(outcomeOf(refused)).toEqual(RATE_LIMITED)
+    expect(refused.error().error.details).toMatchObject([
+      { reason: 'exposure', scope: 'knowledge_base', access_grows_at: expect.stringContaining('T00:00:00') },
+    ])
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
   })
 
   test('each mark is the larger of its share and its floor', async () => {
@@ -178,6 +183,11 @@ describe('Extraction exposure: one document', () => {
     expect(detail).toMatchObject({ reason: 'exposure', scope: `document:${results[0]?.document.id}` })
     expect(windowsOf(refused).minute.remaining).toBeGreaterThan(0)
     expect((await caller.ask({ query: 'ravens in the customs tower', top_k: 1 })).status).toBe(200)
+    // The second stop closes admission, before any work.
+    expect(outcomeOf(await caller.ask(asked))).toEqual(RATE_LIMITED)
+    const closed = await caller.ask({ query: 'ravens in the customs tower', top_k: 1 })
+    expect(closed.error().error.details).toEqual(refused.error().error.details)
+    expect(Number(closed.headers.get('retry-after'))).toBeLessThanOrEqual(10)
     const { rows } = await service.owner.query(
       "select state, outcome ->> 'error_code' as code from reservations where entitlement_id = $1 order by admitted_at",
       [caller.entitlementId],
@@ -186,6 +196,7 @@ describe('Extraction exposure: one document', () => {
       { state: 'delivered', code: null },
       { state: 'refunded', code: 'RATE_LIMITED' },
       { state: 'delivered', code: null },
+      { state: 'refunded', code: 'RATE_LIMITED' },
     ])
   })
 

@@ -187,6 +187,7 @@ async function chargeOnly(caller: Caller, key: string): Promise<() => Promise<un
     limits: planLimitsSchema.parse({}),
     corpusPassages: 1,
     exposureAllowance: 0,
+    topK: 0,
     idempotencyDigest: digest,
   })
   expect(charged.status).toBe('admitted')

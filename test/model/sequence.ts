@@ -134,6 +134,8 @@ export async function startSequence(servers: Servers) {
         requestId,
         limits: held.limits,
         corpusPassages: CORPUS.passages,
+        // What is served alone counts here.
+        topK: 0,
         exposureAllowance: 0,
         idempotencyDigest,
       }

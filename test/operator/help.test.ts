@@ -64,6 +64,7 @@ describe('help', () => {
       sources: 'add list show remove',
       usage: 'report',
       audit: 'list head verify',
+      restore: 'accept',
     }
     const alone = wordsOf('migrate explain inspect gc withdraw import activate rollback replay capture')
     const below = Object.entries(verbs).flatMap(([noun, names]) => wordsOf(names).map((name) => `${noun} ${name}`))

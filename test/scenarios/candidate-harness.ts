@@ -37,7 +37,14 @@ export async function openCandidateHarness() {
   /** Runs an activation as the job worker does. @returns `done`, or why it was refused. */
   const runActivation = async (activationId: string): Promise<string> => {
     await activate(
-      { database: harness.service, nodes, store: harness.store, privateKeyDer: harness.privateKeyDer, log: silent },
+      {
+        database: harness.service,
+        nodes,
+        store: harness.store,
+        traceDir: harness.store.traceFolder,
+        privateKeyDer: harness.privateKeyDer,
+        log: silent,
+      },
       activationId,
     )
     const row = await readActivation(harness.owner, activationId)

@@ -66,7 +66,8 @@ export async function request(
 
 /** What the job worker passes to an activation. */
 export function activateDeps({ harness, nodes }: Pick<ActivationHarness, 'harness' | 'nodes'>): ActivateDeps {
-  return { database: harness.service, nodes, store: harness.store, privateKeyDer: harness.privateKeyDer, log: silent }
+  const { store, privateKeyDer } = harness
+  return { database: harness.service, nodes, store, traceDir: store.traceFolder, privateKeyDer, log: silent }
 }
 
 /** Inserts an activation and runs it. @returns its row afterwards. */

@@ -41,6 +41,7 @@ export function createCandidate(
     filters: NO_FILTERS,
     entitled: NO_FILTERS,
     limits: more.limits ?? limits,
+    topK: 0,
     corpusPassages: more.corpusPassages,
     exposureAllowance: 0,
     idempotencyDigests: more.key === undefined ? [] : [createHash('sha256').update(more.key).digest()],

@@ -13,7 +13,8 @@ import { prepareOn, reasonOf, statusOf, type PreparedVersion } from '#jobs/platf
 import { listTraced, newestLinks } from '#core/db/version-chain.ts'
 import { enqueueActivation, enqueueBuild, enqueueTrace, type JobQueue } from '#jobs/platform/queues.ts'
 import { TRACE_BOUNDS } from '#jobs/trace/bounds.ts'
-import { writeChanged, writtenSequence } from '#jobs/trace/files.ts'
+import { writeChanged } from '#jobs/trace/files.ts'
+import { publishedHead } from '#jobs/platform/published-head.ts'
 
 interface ReconcileDeps {
   readonly database: Database
@@ -149,7 +150,8 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
 /** Enqueues the trace of every knowledge base whose version chain is longer than what is written of it. */
 export async function requeueTraces(deps: Pick<RequeueDeps, 'database' | 'traceQueue' | 'traceDir'>): Promise<void> {
   for (const { id, slug, sequence } of await listTraced(deps.database, TRACE_BOUNDS.tracedBasesMax))
-    if ((await writtenSequence(deps.traceDir, slug)) < sequence) await enqueueTrace(deps.traceQueue, id, sequence)
+    if (((await publishedHead(deps.traceDir, slug))?.sequence ?? 0) < sequence)
+      await enqueueTrace(deps.traceQueue, id, sequence)
 }
 
 /**

@@ -27,6 +27,7 @@ append_ledger()
   jobs execute
 audit
   jobs insert action, actor, detail, subject
+  jobs select action, at, hash, seq, subject
   operator insert action, actor, detail, subject
   operator select
 audit_head
@@ -122,6 +123,9 @@ plans
   operator select
 record_deliveries()
   gateway execute
+refuse_restored()
+  gateway execute
+  operator execute
 reserve_requests()
   gateway execute
 reservations
@@ -132,6 +136,9 @@ reservations
   jobs select admitted_at, client_id, deadline_at, entitlement_id, environment, finished_at, id, idempotency_digest,
     knowledge_base_id, organization_id, plan_id, state, version_id
   jobs update finished_at, idempotency_digest, outcome, request_digest, state
+  operator select
+restores
+  operator insert confirmed_until_ms, id
   operator select
 retry_build()
   operator execute

@@ -2,13 +2,15 @@ import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { moveEpoch, type LimitEpoch } from '#core/db/limit-epochs.ts'
+import type { AuditHead } from '#core/db/audit.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import type { Confirmed } from '#core/db/restores.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { recordDelivered, type NewReservation } from '#core/db/reservations.ts'
 import { NO_REPLAY, insertReservations } from '#test/support/limits.ts'
 import { EPOCH, createDelivered, createOrganization, createReservation } from './reservation-rows.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase, openTestPools } from '#test/support/postgres.ts'
+import { openTestDatabase, openTestPools, withoutGuards } from '#test/support/postgres.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 
 /** More than go into one statement, so that several run side by side. */
@@ -64,6 +66,31 @@ test('admits one of many requests with the same idempotency key and names it to 
       original: expect.objectContaining({ id: first?.id }),
     })),
   )
+})
+
+test('refuses while Postgres lacks what is known to be committed, unless that was accepted', async () => {
+  const [audit] = (
+    await owner.query<AuditHead>(`insert into audit (actor, action, subject) values ('a', 'a.b', 'c:d')
+      returning seq::float8 as seq, encode(hash, 'hex') as hash`)
+  ).rows
+  const statusOf = async (known: Confirmed, by = createReservationWriter(service)): Promise<string> =>
+    (await by.insert(reservationWith(), EPOCH, known)).status
+  const [id, ms] = [randomUUID(), 1_000]
+  expect(await statusOf({ reservation: { id, ms } })).toBe('restored')
+  expect(await statusOf({ audit: { seq: 1, hash: '00'.repeat(32) } })).toBe('restored')
+  expect(await statusOf({ audit: { seq: 99, hash: audit?.hash ?? '' } })).toBe('restored')
+  const there = reservationWith({ id, admittedAtMs: ms })
+  expect(
+    (await createReservationWriter(service).insert(there, EPOCH, audit === undefined ? {} : { audit })).status,
+  ).toBe('inserted')
+  expect(await statusOf({ reservation: { id, ms }, ...(audit && { audit }) })).toBe('inserted')
+  // A writer knows what it committed itself.
+  const [other, own] = [createReservationWriter(service), reservationWith({ admittedAtMs: 2_000 })]
+  expect((await other.insert(own, EPOCH)).status).toBe('inserted')
+  await withoutGuards(owner, 'delete from reservations where id = $1', [own.id])
+  expect([await statusOf({}, other), await statusOf({})]).toEqual(['restored', 'inserted'])
+  await owner.query('insert into restores (id, confirmed_until_ms) values ($1, 2000)', [randomUUID()])
+  expect(await statusOf({}, other)).toBe('inserted')
 })
 
 test(

@@ -221,6 +221,7 @@ test('nothing is decided while the store is away, and that is said at once', asy
         limits: plan(),
         corpusPassages: 1,
         exposureAllowance: 0,
+        topK: 0,
         idempotencyDigest: undefined,
       }),
     ).rejects.toThrow()

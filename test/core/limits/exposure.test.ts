@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exposureLevel, exposureMarks, exposureOpensOn } from '#core/domain/exposure.ts'
-import { exposureKey, tag, type LimitScope } from '#core/limits/counter-keys.ts'
+import { exposureKey, stopsSuffix, tag, type LimitScope } from '#core/limits/counter-keys.ts'
 import { EPOCH, MANY, WINDOW_MS, openTestCounters, passages, plan } from './test-counters.ts'
 
-const { ask: charge, createScope, end, redis, serve, setNow } = await openTestCounters()
+const { ask: charge, counters, createScope, end, redis, serve, setNow } = await openTestCounters()
 
 /** A lease would be overdue once the clock moves. */
 const ask: typeof charge = async (scope, limits, more) => {
@@ -20,6 +20,7 @@ const DAY_MS = 86_400_000
 /** A midnight. */
 const BEGIN_MS = 20_800 * DAY_MS
 const rootOf = (scope: LimitScope): string => exposureKey(scope.organizationId, EPOCH, scope)
+const stopsKeyOf = (scope: LimitScope): string => `${tag(scope.organizationId)}:${EPOCH}:${stopsSuffix(scope)}`
 /** Marks that are never reached, except the given ones. */
 const marks = (floors: { corpus?: number; document?: number; daily?: number }, more: object = {}): object => ({
   exposure: {
@@ -46,7 +47,7 @@ describe('extraction exposure', () => {
     expect(await ask(scope, limits, corpus)).toMatchObject({ status: 'admitted', rateInForce: 10 })
     await serve(scope, limits, passages('b', 0, 1))
     expect(await ask(scope, limits, corpus)).toMatchObject({ status: 'admitted', rateInForce: 2 })
-    expect(await ask(scope, limits, corpus)).toMatchObject({ status: 'rate' })
+    expect(await ask(scope, limits, corpus)).toMatchObject({ status: 'rate', exposed: { id: '' } })
     await serve(scope, limits, passages('c', 0, 10))
     expect((await ask(scope, limits, corpus)).status).toBe('exposure')
   })
@@ -103,6 +104,81 @@ describe('extraction exposure', () => {
     await serve(scope, limits, passages('a', 5, 1))
     expect((await ask(scope, limits, { exposureAllowance: 1 })).status).toBe('exposure')
   })
+})
+
+describe('a burst', () => {
+  const TOP_K = 10
+  /** Admits as many as it may at once, and delivers as many new passages of a document as each may serve. */
+  async function burst(scope: LimitScope, limits: ReturnType<typeof plan>, document: string): Promise<number> {
+    const asked = Array.from({ length: 40 }, (_, n) => ({
+      by: { ...scope, clientId: `client-${n % 2}`, entitlementId: `entitlement-${n % 2}` },
+      requestId: randomUUID(),
+      from: n * TOP_K,
+    }))
+    let served = 0
+    const admitted = await Promise.all(
+      asked.map(async (one) => ({ ...one, ...(await charge(one.by, limits, { ...one, topK: TOP_K })) })),
+    )
+    for (const { by, requestId, from, status, stoppedDocuments } of admitted) {
+      if (status !== 'admitted') continue
+      if (stoppedDocuments.some(({ id }) => id === document)) await end(by, requestId, 'refund')
+      else {
+        const passagesOf = passages(document, served + from, TOP_K)
+        await counters.settle(by, { requestId, ending: 'deliver', idempotencyDigest: undefined, served: passagesOf })
+        served += TOP_K
+      }
+    }
+    return served
+  }
+
+  test('takes less than top_k beyond a mark, whichever it is, and the rest of the mark is free again', async () => {
+    for (const mark of ['corpus', 'document'] as const) {
+      const scope = await createScope()
+      const limits = plan(marks({ [mark]: 25 }))
+      expect(await burst(scope, limits, 'a')).toBe(30)
+      expect(await burst(scope, limits, 'a')).toBe(0)
+      expect(await burst(scope, plan(marks({})), 'b')).toBe(400)
+      expect(await redis.hgetall(`${rootOf(scope)}:reserved`)).toEqual({})
+    }
+  })
+
+  test('what a request under way may serve is given back, however it ends', async () => {
+    const scope = await createScope()
+    const limits = plan(marks({ corpus: 10 }))
+    for (const ending of ['fail', 'refund', 'undo'] as const) {
+      const requestId = randomUUID()
+      expect((await charge(scope, limits, { requestId, topK: TOP_K })).status).toBe('admitted')
+      expect(await charge(scope, limits)).toMatchObject({ status: 'concurrency', retryAfterMs: 1_000 })
+      await end(scope, requestId, ending)
+    }
+    expect((await ask(scope, limits)).status).toBe('admitted')
+  })
+})
+
+test('stops after paid work close admission from the second within an hour, for a time that doubles', async () => {
+  const scope = await createScope()
+  const stopped = { id: 'a', opensAtMs: BEGIN_MS + DAY_MS }
+  let nowMs = BEGIN_MS
+  const stop = async (): Promise<number> => {
+    await setNow(nowMs)
+    const requestId = randomUUID()
+    expect((await charge(scope, plan(), { requestId })).status).toBe('admitted')
+    await end(scope, requestId, 'refund', undefined, stopped)
+    const { status, retryAfterMs, exposed } = await ask(scope, plan())
+    if (status === 'admitted') return 0
+    expect({ status, exposed }).toEqual({ status: 'exposure', exposed: stopped })
+    for (const other of [{ clientId: 'c' }, { environment: 'test' }, { knowledgeBaseId: 'k' }])
+      expect((await ask({ ...scope, ...other }, plan())).status).toBe('admitted')
+    nowMs += retryAfterMs
+    return retryAfterMs / 1_000
+  }
+  const seconds: number[] = []
+  for (let n = 0; n < 12; n++) seconds.push(await stop())
+  expect(seconds).toEqual([0, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 3_600, 3_600])
+  // An hour without one.
+  await redis.del(stopsKeyOf(scope))
+  expect(await stop()).toBe(0)
+  expect(await redis.pttl(stopsKeyOf(scope))).toBeGreaterThan(HOUR_MS - 10_000)
 })
 
 test('admission decides by the level that the domain states, in every order of days', async () => {

@@ -284,6 +284,7 @@ describe('counters that cannot be trusted are counted anew', () => {
       limits: UNLIMITED,
       corpusPassages: 10,
       exposureAllowance: 0,
+      topK: 0,
       idempotencyDigest,
     }
     expect((await counters.admit(held.scope, epoch.id, charge)).status).toBe('admitted')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, expect } from 'vitest'
-import { openCounters, type ChargeDecision, type Ending } from '#core/limits/counters.ts'
+import { openCounters, type ChargeDecision, type Ending, type StoppedDocument } from '#core/limits/counters.ts'
 import { createLog } from '#core/platform/log.ts'
 import { entitlementKeys, epochKey, type EntitlementKeys, type LimitScope } from '#core/limits/counter-keys.ts'
 import { planLimitsSchema, type PlanLimits } from '#core/domain/quota-plan.ts'
@@ -75,6 +75,7 @@ export async function openTestCounters() {
     limits: PlanLimits,
     more: {
       requestId?: string
+      topK?: number
       digest?: Buffer
       corpusPassages?: number
       exposureAllowance?: number
@@ -83,6 +84,7 @@ export async function openTestCounters() {
   ): Promise<ChargeDecision> {
     return counters.admit(scope, more.epoch ?? EPOCH, {
       requestId: more.requestId ?? randomUUID(),
+      topK: more.topK ?? 0,
       limits,
       corpusPassages: more.corpusPassages ?? 100_000,
       exposureAllowance: more.exposureAllowance ?? 0,
@@ -90,8 +92,14 @@ export async function openTestCounters() {
     })
   }
 
-  function end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown> {
-    const settled = { requestId, idempotencyDigest: digest, served: [] }
+  function end(
+    scope: LimitScope,
+    requestId: string,
+    ending: Ending,
+    digest?: Buffer,
+    stopped?: StoppedDocument,
+  ): Promise<unknown> {
+    const settled = { requestId, idempotencyDigest: digest, served: [], stopped }
     return counters.settle(scope, ending === 'undo' ? { ...settled, ending, epoch: EPOCH } : { ...settled, ending })
   }
 

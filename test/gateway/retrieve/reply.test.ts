@@ -18,6 +18,8 @@ function windowsAt(iso: string, given: Partial<ChargeDecision> = {}): Windows {
     rateInForce: 10,
     mayLookUp: false,
     stoppedDocuments: [],
+    exposed: undefined,
+    confirmed: {},
     ...given,
   }
   return { pinned: { limits: planLimitsSchema.parse({}) } as unknown as PinnedRequest, decision }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readLastLink } from '#core/db/version-chain.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
-import { writtenSequence } from '#jobs/trace/files.ts'
+import { publishedHead } from '#jobs/platform/published-head.ts'
 import { writeProofs } from '#jobs/trace/proofs.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { createTracedVersions } from './traced-versions.ts'
@@ -22,7 +22,7 @@ test('what a version published stays after other activations, and after the trac
   const kept = new Map(before.map((file) => [file, readFileSync(join(traceDir, file), 'utf8')]))
   await activate(versions[1])
   await write(traceDir)
-  expect(await writtenSequence(traceDir, base.slug)).toBe(2)
+  expect((await publishedHead(traceDir, base.slug))?.sequence).toBe(2)
   expect(filesOf(traceDir)).toEqual(expect.arrayContaining([...before]))
   const ofVersion = before.filter((file) => file.includes(`/versions/${versions[0].versionId}/`))
   expect(ofVersion).toHaveLength(16 + 3)
@@ -35,7 +35,17 @@ test('what a version published stays after other activations, and after the trac
   await activate(versions[0])
   await write(traceDir)
   await owner.query('update knowledge_bases set traced = true where id = $1', [base.id])
-  expect(await writtenSequence(traceDir, base.slug)).toBe(2)
+  expect((await publishedHead(traceDir, base.slug))?.sequence).toBe(2)
+})
+
+test('a published history that the database does not continue stays as it is', async () => {
+  const traceDir = join(root, 'later')
+  await write(traceDir)
+  const head = join(traceDir, base.slug, 'head.json')
+  const later = { ...(await publishedHead(traceDir, base.slug)), sequence: 99 }
+  writeFileSync(head, JSON.stringify(later))
+  await expect(write(traceDir)).rejects.toThrow('ends with entry 99, which the database lacks')
+  expect(JSON.parse(readFileSync(head, 'utf8'))).toEqual(later)
 })
 
 test('no file of a trace holds a text, a label, an anchor or a chunk_id', async () => {
@@ -72,7 +82,7 @@ test('an artifact that was edited in place is not published', async () => {
   writeFileSync(join(folder, 'manifest.json'), '{}')
   await expect(write(traceDir)).rejects.toThrow(`The artifact of version ${versionId} is not the one`)
   expect(existsSync(join(traceDir, base.slug, 'versions', versionId))).toBe(false)
-  expect(await writtenSequence(traceDir, base.slug)).toBe(0)
+  expect(await publishedHead(traceDir, base.slug)).toBeUndefined()
   rmSync(folder, { recursive: true })
   renameSync(join(root, 'before'), folder)
 })
@@ -105,5 +115,5 @@ test.each([
     before?.record,
     before?.signature,
   ])
-  expect(await writtenSequence(join(root, 'altered'), base.slug)).toBe(0)
+  expect(await publishedHead(join(root, 'altered'), base.slug)).toBeUndefined()
 })

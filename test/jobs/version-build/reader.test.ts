@@ -122,7 +122,14 @@ async function activated(
     actor: 'first-operator',
   })
   await activate(
-    { database: harness.service, nodes, store: harness.store, privateKeyDer: harness.privateKeyDer, log: silent },
+    {
+      database: harness.service,
+      nodes,
+      store: harness.store,
+      traceDir: harness.store.traceFolder,
+      privateKeyDer: harness.privateKeyDer,
+      log: silent,
+    },
     id,
   )
   return readActivation(harness.owner, id)
