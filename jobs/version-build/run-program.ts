@@ -59,7 +59,7 @@ function childEnd<T>(
   const environment = options.environment ?? ownEnvironment()
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(program), args, {
-      execArgv: execArgvOf(options, environment),
+      ...limited(execArgvOf(options, environment), options),
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       // The rest is told, so that no file of the system shows it.
       env: Object.fromEntries(NODE_VARIABLES.map((name) => [name, environment[name]])),
@@ -100,6 +100,14 @@ function execArgvOf({ heapMb, folders }: ProgramOptions, { NODE_COMPILE_CACHE: c
   const allow = (kind: string, paths: readonly string[]): readonly string[] =>
     paths.flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
   return [...heap, '--permission', ...allow('read', read), ...allow('write', [...caches, ...folders.write])]
+}
+
+/** The shell becomes the program, whose processor time the kernel bounds, also where the worker is gone. */
+function limited(execArgv: readonly string[], { bounds }: ProgramOptions) {
+  if (bounds === undefined) return { execArgv: [...execArgv] }
+  const seconds = Math.ceil((bounds.timeoutMs / 1_000) * BUILD_BOUNDS.processorsOfChild)
+  const script = `ulimit -t ${seconds} && exec "$0" "$@"`
+  return { execPath: '/bin/sh', execArgv: ['-c', script, process.execPath, ...execArgv] }
 }
 
 /** Kills a process that takes too much. @returns a function that says what it took; undefined: it kept within. */

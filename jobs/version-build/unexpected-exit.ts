@@ -40,6 +40,7 @@ export function explainExit({ code, signal, standardError, heapMb, kernelKills }
       outOfMemory: true,
       reason: reasonOfKill(kernelKills),
     }
+  if (signal === 'SIGXCPU') return { outOfMemory: false, reason: 'it took too much processor time' }
   return {
     outOfMemory: false,
     reason: signal === null ? `its process ended with exit code ${code}` : `its process ended with ${signal}`,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setInterval } from 'node:timers'
 
-/** What code that a hostile file took over would try: `hostile-program.ts look|grow|hang <folder>`. */
+/** What code that a hostile file took over would try: `hostile-program.ts look|grow|hang|cpu <folder>`. */
 const [what = '', folder = ''] = process.argv.slice(2)
 
 function faultOf(work: () => unknown): string {
@@ -28,5 +28,7 @@ process.once('message', () => {
     () => spawnSync('true'),
     () => writeFileSync(`${folder}/kept.txt`, ''),
   ].map(faultOf)
-  if (what === 'look') process.send?.({ outcome: 'looked', own, tried }, () => process.disconnect())
+  const [, cpu] = what === 'cpu' ? (/^Max cpu time +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []) : []
+  if (what === 'look' || what === 'cpu')
+    process.send?.({ outcome: 'looked', own, tried, cpu }, () => process.disconnect())
 })

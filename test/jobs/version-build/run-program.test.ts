@@ -6,7 +6,12 @@ import { folderOfFile } from '#test/support/folder.ts'
 
 const folder = folderOfFile()
 const program = new URL('./hostile-program.ts', import.meta.url)
-const lookedSchema = z.object({ outcome: z.literal('looked'), own: z.array(z.string()), tried: z.array(z.string()) })
+const lookedSchema = z.object({
+  outcome: z.literal('looked'),
+  own: z.array(z.string()),
+  tried: z.array(z.string()),
+  cpu: z.string().optional(),
+})
 const run = (what: string, options: ProgramOptions = {}) =>
   runProgram(program, [what, folder], (raw) => lookedSchema.safeParse(raw).data, {
     environment: { PATH: process.env['PATH'], MANIFEST_PRIVATE_KEY: 'secret', DATABASE_URL: 'secret' },
@@ -28,7 +33,11 @@ test('a process that takes too much memory or time is killed, and what it took i
   expect(grown).toMatchObject({ outcome: 'died', reason: 'it took more than 256 MB of memory' })
   const hung = await run('hang', { bounds: { residentMb: 256, timeoutMs: 600 } })
   expect(hung).toMatchObject({ outcome: 'died', reason: 'it took longer than 0.01 minutes' })
-  expect(await run('look', { bounds: { residentMb: 256, timeoutMs } })).toMatchObject({ outcome: 'looked' })
+  // The kernel bounds its processor time, also where the parent is gone.
+  const folders = { read: [folder, '/proc/self/limits'], write: [folder] }
+  const cpuOf = (options: ProgramOptions): Promise<unknown> => run('cpu', { folders, ...options })
+  expect(await cpuOf({ bounds: { residentMb: 256, timeoutMs } })).toMatchObject({ outcome: 'looked', cpu: '1200' })
+  expect(await cpuOf({})).toMatchObject({ outcome: 'looked', cpu: 'unlimited' })
 })
 
 test('the process of a capture gets no key that signs, and the URL of the database though it stands in a file', () => {
