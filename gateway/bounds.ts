@@ -30,6 +30,8 @@ export const GATEWAY_BOUNDS = {
 
   // Parts of one request.
   bodyReadTimeoutMs: 5_000,
+  /** Longest wait that a provider may ask of callers. */
+  retryAfterMaxMs: 60_000,
   /** One node's share of the search time-out, so that time remains for another node if one hangs. */
   searchAttemptTimeoutMs: 1_200,
   /** Time for which a failed node is tried last. */

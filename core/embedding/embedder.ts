@@ -46,9 +46,19 @@ export class EmbeddingError extends Error {
   readonly texts: EmbeddedTexts | undefined
   /** A repetition cannot help: the endpoint refuses the request or the text, or gives vectors of another space. */
   readonly permanent: boolean
+  /** Time after which the endpoint accepts requests again, as it states. */
+  readonly retryAfterMs: number | undefined
 
-  constructor(message: string, about: { readonly texts?: EmbeddedTexts; readonly permanent?: boolean } = {}) {
+  constructor(
+    message: string,
+    about: {
+      readonly texts?: EmbeddedTexts
+      readonly permanent?: boolean
+      readonly retryAfterMs?: number | undefined
+    } = {},
+  ) {
     super(message)
+    this.retryAfterMs = about.retryAfterMs
     this.texts = about.texts
     this.permanent = about.permanent ?? false
   }

@@ -248,5 +248,6 @@ function asEmbeddingError(
   return new EmbeddingError(error.message + why, {
     texts: about,
     permanent: !error.transient && error.status !== undefined,
+    retryAfterMs: error.retryAfterMs,
   })
 }

@@ -10,16 +10,20 @@ export type EmbeddingsRequest = OpenAI.EmbeddingCreateParams & { readonly input:
 
 /** Values are checked with the vector, which costs less than a schema of each. */
 const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.unknown())]) })
+const countSchema = z.int().nonnegative()
 const replySchema = z.object({
   data: z.array(vectorSchema),
-  usage: z.object({ prompt_tokens: z.int().nonnegative() }).nullable().catch(null),
+  usage: z
+    .union([z.object({ prompt_tokens: countSchema }), z.object({ total_tokens: countSchema })])
+    .nullable()
+    .catch(null),
   model_digest: modelDigestSchema.optional().catch(undefined),
 })
 export type RepliedVector = z.infer<typeof vectorSchema>
 
 export interface EmbeddingsReply {
   readonly data: readonly RepliedVector[]
-  /** Tokens of the request; null if the endpoint reports none. */
+  /** Tokens of the request as the endpoint reports them, however many; null if it reports none. */
   readonly tokens: number | null
   /** Of the model that gave the vectors; undefined if the endpoint tells none. */
   readonly modelDigest: string | undefined
@@ -32,19 +36,13 @@ export async function requestEmbeddings(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<EmbeddingsReply> {
-  const { input } = body
-  const replyBytesMax = (input.length + 1) * EMBEDDING_BOUNDS.embedReplyBytesPerTextMax
+  const replyBytesMax = (body.input.length + 1) * EMBEDDING_BOUNDS.embedReplyBytesPerTextMax
   const reply = await endpoint.embeddings(body, { timeoutMs, replyBytesMax, signal })
   const parsed = replySchema.safeParse(reply)
   if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
   const { data, usage, model_digest: modelDigest } = parsed.data
-  return { data, tokens: plausibleTokens(usage?.prompt_tokens, input), modelDigest }
-}
-
-/** A token is at least one byte. More tokens than that, and some a text for the model's own, are as if none were. */
-function plausibleTokens(tokens: number | undefined, input: readonly string[]): number | null {
-  const tokensMax = input.reduce((sum, text) => sum + Buffer.byteLength(text) + EMBEDDING_BOUNDS.embedExtraTokensMax, 0)
-  return tokens === undefined || tokens > tokensMax ? null : tokens
+  const [reported = null] = Object.values(usage ?? {})
+  return { data, tokens: reported, modelDigest }
 }
 
 /** What one request carries, and how long it may take. */

@@ -83,7 +83,9 @@ export async function send<T>(sending: Sending<T>): Promise<T> {
     deadline.endMs += clock.nowMs() - beganMs
     try {
       const reply = await attempt(Math.max(1, Math.min(policy.attemptTimeoutMs, deadline.endMs - clock.nowMs())))
-      rateLimit?.correct(tokens, tokensOf(reply) ?? tokens)
+      // An implausible report holds nothing up: a token is at least one byte.
+      const tokensMax = tokens * BYTES_PER_TOKEN + EMBEDDING_BOUNDS.embedExtraTokensMax
+      rateLimit?.correct(tokens, Math.min(tokensOf(reply) ?? tokens, tokensMax))
       return reply
     } catch (error) {
       rateLimit?.correct(tokens, 0)

@@ -52,10 +52,13 @@ export class ModelError extends Error {
   override readonly name: string = 'ModelError'
   /** Tokens of a reply that cannot be used. */
   readonly tokens: number | null
+  /** Time after which the endpoint accepts requests again, as it states. */
+  readonly retryAfterMs: number | undefined
 
-  constructor(message: string, tokens: number | null = null) {
+  constructor(message: string, tokens: number | null = null, waitMs?: number) {
     super(message)
     this.tokens = tokens
+    this.retryAfterMs = waitMs
   }
 }
 

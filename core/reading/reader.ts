@@ -61,7 +61,7 @@ export function createReader(pinned: Pinned, settings: ReaderSettings): Reader {
       signal,
     }
     const reply = await ask(question, passages, bounds).catch((error: unknown) => {
-      throw error instanceof EndpointFailure ? new ReaderError(error.message) : error
+      throw error instanceof EndpointFailure ? new ReaderError(error.message, null, error.retryAfterMs) : error
     })
     const tokens = tokensIn(reply)
     const scores = scoresIn(reply, passages.length)

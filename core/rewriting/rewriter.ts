@@ -67,7 +67,7 @@ export function createRewriter(
     const reply = await endpoint
       .chat(rewritingRequest(model, question, knowledgeBase), bounds)
       .catch((error: unknown) => {
-        throw error instanceof EndpointFailure ? new RewriterError(error.message) : error
+        throw error instanceof EndpointFailure ? new RewriterError(error.message, null, error.retryAfterMs) : error
       })
     return rewritingIn(reply, model)
   }

@@ -1,5 +1,7 @@
 import { OperatorError, ServiceError } from '#core/platform/errors.ts'
+import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { ModelError } from '#core/platform/json-endpoint.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Slot } from './concurrency-limit.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -40,6 +42,13 @@ export async function askModel<R extends string, T extends { readonly tokens: nu
     Object.assign(use, { result: 'failed', tokens: cause instanceof ModelError ? cause.tokens : null })
     const isAsked = !(cause instanceof OperatorError)
     if (isAsked && onFailure === 'decide_without' && !signal.aborted) return undefined
-    throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
+    throw unavailable(cause)
   }
+}
+
+/** Callers wait as long as the endpoint asks, within bounds. */
+export function unavailable(cause: unknown): ServiceError {
+  const askedMs = cause instanceof ModelError || cause instanceof EmbeddingError ? cause.retryAfterMs : undefined
+  const retryAfterSeconds = Math.min(askedMs ?? 0, GATEWAY_BOUNDS.retryAfterMaxMs) / 1_000
+  return new ServiceError('RETRIEVAL_UNAVAILABLE', { cause, retryAfterSeconds })
 }

@@ -2,11 +2,11 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EmbeddingError, spaceKey, type Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder, type EndpointSettings } from '#core/embedding/providers.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import { ServiceError } from '#core/platform/errors.ts'
 import type { Slot } from './concurrency-limit.ts'
 import { openedOnFirstUse } from './opened.ts'
 import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
+import { unavailable } from './ask-model.ts'
 import { timeLeft } from './time-left.ts'
 
 /** The query's vector; undefined for a version without vectors, which words alone rank. */
@@ -48,6 +48,6 @@ export async function embed(
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
     return { vector, tokens }
   } catch (cause) {
-    throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
+    throw unavailable(cause)
   }
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
+import { MIMEType } from 'node:util'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { RequestContext } from './request-context.ts'
 import { invalid, pointer } from './schema.ts'
 
-const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 const { bodyBytesMax, bodyReadTimeoutMs } = GATEWAY_BOUNDS
 const { idempotencyKeyCharactersMin: keyMin, idempotencyKeyCharactersMax: keyMax } = GATEWAY_BOUNDS
 const IDEMPOTENCY_KEY = new RegExp(`^[\\x21-\\x7e]{${keyMin},${keyMax}}$`)
@@ -16,12 +16,22 @@ const IDEMPOTENCY_KEY = new RegExp(`^[\\x21-\\x7e]{${keyMin},${keyMax}}$`)
 export async function parse(context: RequestContext): Promise<unknown> {
   const { headers } = context.incoming
   const body = await context.timings.wait('caller', readBody(context.incoming))
-  if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) throw invalid('Content-Type', 'must be application/json')
+  if (!isJson(headers['content-type'])) throw invalid('Content-Type', 'must be application/json')
   const key = headers['idempotency-key']
   if (key !== undefined && (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key)))
     throw invalid('Idempotency-Key', `must be ${keyMin} to ${keyMax} visible ASCII characters`)
   context.idempotencyKey = key
   return parseJson(body)
+}
+
+/** A media type may have any parameters; `charset` is UTF-8. */
+function isJson(type = ''): boolean {
+  try {
+    const { essence, params } = new MIMEType(type)
+    return essence === 'application/json' && (params.get('charset') ?? 'utf-8').toLowerCase() === 'utf-8'
+  } catch {
+    return false
+  }
 }
 
 function tooLarge(): ServiceError {
@@ -38,7 +48,10 @@ function tooLarge(): ServiceError {
 async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge()
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  const timer = setTimeout(() => reject(invalid('(body)', 'must arrive without pauses')), bodyReadTimeoutMs)
+  const timer = setTimeout(
+    () => reject(invalid('(body)', `must arrive within ${bodyReadTimeoutMs / 1_000} s`)),
+    bodyReadTimeoutMs,
+  )
   const chunks: Buffer[] = []
   let bytes = 0
   incoming

@@ -1,3 +1,5 @@
+import { request, type IncomingMessage } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
@@ -125,6 +127,7 @@ describe('Headers: Content-Type is application/json', () => {
     'application/json; charset=utf-8',
     'application/json;charset=UTF-8',
     'application/json; charset="utf-8"',
+    'application/json; charset=utf-8; profile="a;b"',
   ])('accepted: %s', async (type) => {
     expect((await caller.send(JSON_TEXT, { headers: { 'content-type': type } })).status).toBe(200)
   })
@@ -139,7 +142,7 @@ describe('Headers: Content-Type is application/json', () => {
     'application/jsonp',
     'application/json, text/plain',
     'application/json; charset=iso-8859-1',
-    'application/json; charset=utf-8; x=y',
+    'application/json; x=y; charset=latin1',
   ])('refused: %s', async (type) => {
     expectRefused(await caller.send(JSON_TEXT, { headers: { 'content-type': type } }), 400, 'Content-Type')
   })
@@ -150,4 +153,15 @@ describe('Headers: no Content-Encoding', () => {
     const body = encoding === 'gzip' ? gzipSync(JSON_TEXT) : JSON_TEXT
     expectRefused(await caller.send(body, { headers: { 'content-encoding': encoding } }), 400, 'Content-Encoding')
   })
+})
+
+test('a body that takes longer than 5 s is refused, and the reply says so', async () => {
+  const sending = request(new URL('/v1/retrieve', baseUrl), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json', 'content-length': 99 },
+  })
+  sending.write('{')
+  const reply = await new Promise<IncomingMessage>((resolve) => sending.once('response', resolve))
+  expect([reply.statusCode, await textOf(reply)]).toEqual([400, expect.stringContaining('must arrive within 5 s')])
+  sending.destroy()
 })

@@ -87,6 +87,13 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
     expect(await callsFor(providerUrl, body.query)).toBe(3)
   })
 
+  test('Retry-After is what the provider asks for, up to a minute, and a second where it asks for nothing', async () => {
+    const waits: (string | null)[] = []
+    for (const behaviour of ['asks-for-90-s', 'status-500'] as const)
+      waits.push((await caller.ask(treated(behaviour))).headers.get('retry-after'))
+    expect(waits).toEqual(['60', '1'])
+  })
+
   test('a query that is refused for its length is embedded in windows by one more call', async () => {
     const mark = randomUUID()
     const query = asking('status-413', `${mark} ${QUERY} ${'And is a raven a bird? '.repeat(30)}`)

@@ -10,6 +10,7 @@ export type ProviderBehaviour =
   | 'good'
   | `status-${400 | 401 | 413 | 429 | 500}`
   | `flaky-${429 | 500 | 'reset'}`
+  | 'asks-for-90-s'
   | 'reset'
   | 'hang'
   | 'held'
@@ -78,6 +79,10 @@ function behave(
   const status = /^(?:status|flaky)-(\d{3})$/.exec(behaviour)?.[1]
   if (status !== undefined && (flaky || behaviour.startsWith('status-')))
     return send(response, Number(status), { error: { message: `refused: ${text}`, type: 'test' } })
+  if (behaviour === 'asks-for-90-s') {
+    response.setHeader('retry-after', 90)
+    return send(response, 429, { error: { message: 'busy' } })
+  }
   if (behaviour === 'reset' || (behaviour === 'flaky-reset' && flaky)) return void response.destroy()
   if (behaviour === 'hang') return
   if (behaviour === 'drip')

@@ -99,9 +99,17 @@ describe('a reply', () => {
     await expect(embedAt(baseUrl)).rejects.toMatchObject({ transient: true })
   })
 
-  test.each([-1, 0.5, 1e15, 'seven', null])('with %s as its tokens reports none', async (prompt_tokens) => {
+  test.each([-1, 0.5, 'seven', null])('with %s as its tokens reports none', async (prompt_tokens) => {
     const body = JSON.stringify({ ...JSON.parse(vector), usage: { prompt_tokens } })
     await expect(answering(body)).resolves.toMatchObject({ tokens: null })
+  })
+
+  test.each([
+    [{ prompt_tokens: 1e15, total_tokens: 3 }, 1e15],
+    [{ total_tokens: 3 }, 3],
+  ])('with %o as its usage reports it', async (usage, tokens) => {
+    const body = JSON.stringify({ ...JSON.parse(vector), usage })
+    await expect(answering(body)).resolves.toMatchObject({ tokens })
   })
 })
 
