@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
@@ -90,4 +91,18 @@ export async function insertExposureRaise(
   raise: { readonly passages: number; readonly until: Date },
 ): Promise<void> {
   await client.query(RAISE, [id, organizationId, knowledgeBaseId, environment, raise.passages, raise.until])
+}
+
+const SHOW = `
+  insert into shown_passages (id, organization_id, knowledge_base_id, environment, passages)
+  values (gen_random_uuid(), $1, $2, $3, $4)`
+
+/** Runs inside a transaction. What a page shows counts like what a gateway serves, from the next request on. */
+export async function insertShownPassages(
+  client: Queryable,
+  { organizationId, knowledgeBaseId, environment }: ExposureSubject,
+  passages: readonly ServedPassage[],
+): Promise<void> {
+  await client.query(SHOW, [organizationId, knowledgeBaseId, environment, JSON.stringify(passages)])
+  await endEpoch(client, organizationId)
 }

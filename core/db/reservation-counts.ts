@@ -112,7 +112,7 @@ export interface CountedPassage {
 }
 
 /**
- * Passages served to an organization, except those that an operator has released. Aggregated in Postgres, so the rows
+ * Passages served or shown to an organization, except those that an operator has released. Aggregated in Postgres, so the rows
  * are as many as the passages and not as the requests. Whether a passage was new on the first days of the window
  * depends on a window before. $2: now in ms, $3: the window in days. The rows of a document follow each other, the one
  * that was new last at the end.
@@ -121,16 +121,20 @@ const SERVED = `
   with released as (
     select environment, knowledge_base_id, max(released_at) as at from exposure_releases where organization_id = $1
     group by 1, 2
+  ), replies as (
+    select environment, knowledge_base_id, served, admitted_at, finished_at from reservations
+    where organization_id = $1 and state = 'delivered'
+    union all
+    select environment, knowledge_base_id, passages, shown_at, shown_at from shown_passages where organization_id = $1
   ), served as (
     select r.environment, r.knowledge_base_id, p.chunk, p.document collate "C" as document, p.total,
       (extract(epoch from r.admitted_at) * 1000)::bigint as at_ms,
       lag((extract(epoch from r.admitted_at) * 1000)::bigint) over (
         partition by r.environment, r.knowledge_base_id, p.chunk order by r.admitted_at) as before_ms
-    from reservations as r left join released
+    from replies as r left join released
       on released.knowledge_base_id = r.knowledge_base_id and released.environment = r.environment
     cross join lateral jsonb_to_recordset(r.served) as p (chunk text, document text, total bigint)
-    where r.organization_id = $1 and r.state = 'delivered'
-      and r.admitted_at > to_timestamp($2::float8 / 1000 - ($3::int * 2 + 1) * 86400.0)
+    where r.admitted_at > to_timestamp($2::float8 / 1000 - ($3::int * 2 + 1) * 86400.0)
       and (released.at is null or r.finished_at > released.at)
   ), judged as (
     select *, at_ms / 86400000 >= floor($2::float8 / 86400000) - $3::int

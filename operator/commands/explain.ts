@@ -4,19 +4,27 @@ import type { RequestRow } from '#core/db/requests.ts'
 import { logOddsShares } from '#core/domain/calibration.ts'
 import { DECISION_PREDICTORS, decisionPredictors } from '#core/domain/decision.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
+import { analyze } from '#core/index/analysis/analyzer.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import type { ConfigOf } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { publicRequestId } from '#core/platform/ids.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { secretVariable } from '#jobs/platform/config.ts'
-import { withAudit } from '#operator/actions/operator.ts'
-import type { Commands } from '#operator/command-line/command.ts'
+import { withAudit, type Operator } from '#operator/actions/operator.ts'
+import type { Commands, Shown } from '#operator/command-line/command.ts'
 import { option, text } from '#operator/command-line/inputs.ts'
 import { table } from '#operator/command-line/table.ts'
 import { change } from '#operator/command-line/verbs.ts'
 import { requestNamed } from './requests.ts'
 import { RERUN_VARIABLES, deliveredRequest, readQuestion, rerunDeps, runAgain, searchTexts } from './rerun.ts'
 import type { Rerun, RerunDeps, SearchTexts } from './rerun.ts'
+
+const ASKING = {
+  filters: option('<json>', 'filters of the request, as callers send them'),
+  gateway: option('<url>', 'base URL of a gateway', text.default('http://127.0.0.1:8080')),
+  keyEnv: option('<name>', 'variable that holds the key', text.default('EVIDENCE_API_KEY')),
+}
 
 export const commands: Commands = [
   change('explain [id]', 'say why a question is answered or not: what was searched, found, scored and weighed', {
@@ -32,37 +40,58 @@ export const commands: Commands = [
       id: text.optional(),
       questionFile: option('<path>', 'a file with the question; -: standard input', text),
       knowledgeBase: option('<slug>', 'what is asked, without an id'),
-      filters: option('<json>', 'filters of the request, as callers send them'),
-      gateway: option('<url>', 'base URL of a gateway', text.default('http://127.0.0.1:8080')),
-      keyEnv: option('<name>', 'variable that holds the key', text.default('EVIDENCE_API_KEY')),
+      ...ASKING,
     },
     variables: RERUN_VARIABLES,
-    async run({ id, questionFile, knowledgeBase, filters, gateway, keyEnv }, { operator, config, show, progress }) {
+    async run({ id, questionFile, knowledgeBase, filters, gateway, keyEnv }, session) {
       const question = await readQuestion(questionFile)
-      progress.update('Asking', 0, 1)
+      session.progress.update('Asking', 0, 1)
       if ((id === undefined) === (knowledgeBase === undefined))
         throw new OperatorError('Name one: the id of a request, or with --knowledge-base what is to be asked.')
       const asked = id ?? (await askedAt(gateway, secretVariable(keyEnv), question, { knowledgeBase, filters }))
-      const row = await requestNamed(operator.database, asked)
-      const explained = await explain(rerunDeps(operator.database, config), row, question)
-      await withAudit(operator, 'request.explain', () => Promise.resolve([undefined, publicRequestId(row.id), {}]))
-      show(explained, () => shownAs(explained))
-      return undefined
+      return await explainedTo(session, asked, question)
+    },
+  }),
+  change('ask <slug> [question]', 'ask a question and say why it is answered or not: explain without an id', {
+    notes:
+      'Without the question, it is read from standard input, and no shell keeps it. It is admitted, charged and on record\n' +
+      'as any other.',
+    examples: ['ask rulebook "How long does a client have to cancel?"'],
+    input: { slug: text, question: text.optional(), ...ASKING },
+    variables: RERUN_VARIABLES,
+    async run({ slug: knowledgeBase, question, filters, gateway, keyEnv }, session) {
+      const query = question ?? (await readQuestion('-'))
+      session.progress.update('Asking', 0, 1)
+      const asked = await askedAt(gateway, secretVariable(keyEnv), query, { knowledgeBase, filters })
+      return await explainedTo(session, asked, query)
     },
   }),
 ]
 
+interface Session {
+  readonly operator: Operator
+  readonly config: ConfigOf<typeof RERUN_VARIABLES>
+}
+
+async function explainedTo({ operator, config }: Session, id: string, question: string): Promise<Shown> {
+  const row = await requestNamed(operator.database, id)
+  const explained = await explain(rerunDeps(operator.database, config), row, question)
+  await withAudit(operator, 'request.explain', () => Promise.resolve([undefined, publicRequestId(row.id), {}]))
+  return [explained, () => shownAs(explained)]
+}
+
+/** A refusal has a request id besides. */
 const askedSchema = z.union([
-  z.object({ request_id: z.string() }),
   z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
+  z.object({ request_id: z.string() }),
 ])
 
 /** Sends the question as a caller does. @returns the id of the request. @throws OperatorError where it is refused. */
-async function askedAt(
+export async function askedAt(
   gateway: string,
   key: string,
   query: string,
-  { knowledgeBase, filters }: { readonly knowledgeBase: string | undefined; readonly filters: string | undefined },
+  { knowledgeBase, filters }: { readonly knowledgeBase: string | undefined; readonly filters?: string | undefined },
 ): Promise<string> {
   const body = {
     query,
@@ -86,9 +115,9 @@ async function askedAt(
 }
 
 /** What an operator sees of one decision. Texts are those of the corpus and of the rewriter; none is kept. */
-type Explained = Awaited<ReturnType<typeof explain>>
+export type Explained = Awaited<ReturnType<typeof explain>>
 
-async function explain(deps: RerunDeps, row: RequestRow, question: string) {
+export async function explain(deps: RerunDeps, row: RequestRow, question: string) {
   const { outcome, key, version } = await deliveredRequest(deps, row)
   if (!queryFingerprint(key, question).equals(row.fingerprint))
     throw new OperatorError('This is not the question of that request: its fingerprint is another one.')
@@ -125,23 +154,45 @@ export function becauseOf({ found, list, decision, observedValue, calibration: {
     : `It abstains, because the evidence is worth ${value}, which is below the threshold ${threshold.toFixed(3)}.`
 }
 
-function passagesOf({ found, list, alone, served }: Rerun, { version }: SearchTexts) {
+function passagesOf({ found, list, alone, served }: Rerun, { version, query, queries }: SearchTexts) {
   const scoreIn = (among: readonly FoundPassage[] | undefined, id: string): number | null =>
     among?.find(({ chunkId }) => chunkId === id)?.score ?? null
   const placeIn = (among: readonly FoundPassage[], id: string): number =>
     among.findIndex(({ chunkId }) => chunkId === id)
-  return found.passages.map(({ chunkId, document, citation, score, named, text: passage }) => ({
+  const matched = matcherOf([query, ...queries])
+  return found.passages.map(({ chunkId, document, citation, score, named, text: passage, ...of }) => ({
     chunk_id: chunkId,
     document: document.title,
+    document_id: document.id,
+    document_passages: of.documentPassages,
     label: citation.label,
+    source: citation.sourceAnchor,
     score,
     by_words: version.embedding === null ? score : scoreIn(alone?.words.passages, chunkId),
     by_vector: scoreIn(alone?.vector.passages, chunkId),
     named,
     reader: list.read?.[placeIn(list.passages, chunkId)] ?? null,
     served: placeIn(served, chunkId) !== -1,
+    matched_words: matched(passage, of.metadata.language),
     text: passage,
   }))
+}
+
+const WORDS = new Intl.Segmenter('und', { granularity: 'word' })
+
+/** Words and what stands between them, in order. */
+export function segmentsOf(passage: string): readonly string[] {
+  return [...WORDS.segment(passage)].map(({ segment }) => segment)
+}
+
+/** @returns the words of a passage that a text of the search shares with it, as the passage writes them. */
+function matcherOf(texts: readonly string[]): (passage: string, language: string) => readonly string[] {
+  const termsIn = new Map<string, ReadonlySet<string>>()
+  return (passage, language) => {
+    const terms = termsIn.get(language) ?? new Set(texts.flatMap((each) => analyze(each, language)))
+    termsIn.set(language, terms)
+    return [...new Set(segmentsOf(passage))].filter((word) => analyze(word, language).some((term) => terms.has(term)))
+  }
 }
 
 /** Each predictor of the deciding model, with the log-odds that it adds. */

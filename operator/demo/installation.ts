@@ -6,7 +6,7 @@ import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'
 import { startGateway, startJobs, startSearchNode, startTrace, storeUrl } from '#operator/demo/local/stack.ts'
 import type { LocalService } from '#operator/demo/local/processes.ts'
-import type { LocalGateway, LocalTrace, StackSettings } from '#operator/demo/local/stack.ts'
+import type { LocalGateway, LocalSearchNode, LocalTrace, StackSettings } from '#operator/demo/local/stack.ts'
 import type { DemoCorpus } from './corpus.ts'
 import type { DemoFlags } from './flags.ts'
 import { writePrivately, type DemoState } from './state.ts'
@@ -19,6 +19,7 @@ const DATABASE = 'evidence'
 export interface Installation {
   readonly settings: StackSettings
   readonly operatorUrl: string
+  readonly searchNode: LocalSearchNode
   readonly gateway: LocalGateway
   readonly trace: LocalTrace
 }
@@ -74,7 +75,7 @@ export async function startInstallation(
     restartOnChange: flags.watch,
     onSpawn,
   }
-  writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
+  writePrivately(join(folder, 'operator.env'), inShell(operatorVariables(settings, logins.operatorUrl, actor)))
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
   const port = Number(searchNode.address.split(':').at(-1))
   steps.watch(searchNode, () => startSearchNode(settings, 'search-node', port))
@@ -84,13 +85,17 @@ export async function startInstallation(
   steps.watch(gateway)
   const trace = await steps.run('trace', () => startTrace(settings))
   steps.watch(trace)
-  return { settings, operatorUrl: logins.operatorUrl, gateway, trace }
+  return { settings, operatorUrl: logins.operatorUrl, searchNode, gateway, trace }
 }
 
-/** Returns the environment of `npm run operator` for this installation, in shell syntax. */
-function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor: string): string {
+/** Returns the environment of `npm run operator` for an installation. */
+export function operatorVariables(
+  settings: StackSettings,
+  operatorUrl: string,
+  actor: string,
+): Readonly<Record<string, string>> {
   const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY } = settings.secrets
-  const variables = {
+  return {
     ...settings.environment,
     DATABASE_URL: operatorUrl,
     REDIS_URL: settings.redisUrl,
@@ -100,6 +105,9 @@ function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor
     SERVICE_SECRET,
     OPERATOR_ACTOR: actor,
   }
+}
+
+function inShell(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'`)
     .join('\n')

@@ -19,7 +19,8 @@ import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } 
 import { readOrCreateState, writePrivately, writeState, type DemoState } from './state.ts'
 import { builtInCorpus, corpusAt, corpusDigest, type DemoCorpus } from './corpus.ts'
 import { demoFlags, type Assist, type DemoFlags } from './flags.ts'
-import { startInstallation, type InstallationOptions } from './installation.ts'
+import { startInstallation, type Installation, type InstallationOptions } from './installation.ts'
+import { openPage } from './page.ts'
 import { publish, type PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
 import { storeOf } from '#operator/demo/local/stack.ts'
@@ -33,7 +34,13 @@ const CONNECTIONS_MAX = 4
 /** Exit code of a shell for SIGINT. A script learns from it that no exchange was shown. */
 const INTERRUPTED = 130
 /** The demo uses its own limits, so that its requests do not use up the caller's allowance. */
-const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, requests_per_month: 100_000 }
+const OWN_LIMITS = {
+  requests_per_minute: 600,
+  requests_per_day: 10_000,
+  requests_per_month: 100_000,
+  // Whoever starts the demo has the corpus already, and may read all of it on the page.
+  exposure: { floors: { corpus: 1_000_000, document: 1_000_000 } },
+}
 
 /** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
@@ -47,7 +54,8 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const state = readOrCreateState(stateFile)
   const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
   const installed = { folder, corpus, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
-  const { settings, operatorUrl, gateway, trace } = await startInstallation(installed, steps)
+  const installation = await startInstallation(installed, steps)
+  const { settings, operatorUrl, gateway, trace } = installation
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
   const operator: Operator = { database, actor: ACTOR }
@@ -68,6 +76,9 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
     served,
   })
   writeState(stateFile, state)
+  const organization = `demo-${corpus.slug}`
+  const page = await openPage(operator, installation, { corpus, organization, apiKey: callers.ownKey })
+  steps.onStop(() => page.close())
 
   const asked = {
     ...callers,
@@ -78,24 +89,49 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
     facets: served.facets,
   }
   const shown = await showExchanges(asked, (text) => steps.print(text))
+  const access = { ...callers, keys, slug: corpus.slug, secrets: settings.secrets }
+  announce({ gateway, trace, page, shown, access, dataDir: flags.dataDir }, readyFiles, steps)
+}
+
+interface Ready {
+  readonly gateway: Installation['gateway']
+  readonly trace: Installation['trace']
+  readonly page: { readonly url: string }
+  readonly shown: Awaited<ReturnType<typeof showExchanges>>
+  readonly access: {
+    readonly apiKey: string
+    readonly keys: object
+    readonly slug: string
+    readonly secrets: DemoState['secrets']
+  }
+  readonly dataDir: string
+}
+
+/** Writes what a caller needs, and says where everything is. */
+function announce(
+  { gateway, trace, page, shown, access, dataDir }: Ready,
+  files: readonly string[],
+  steps: Steps,
+): void {
   const ready = {
     base_url: gateway.baseUrl,
     internal_url: gateway.internalUrl,
-    api_key: callers.apiKey,
-    knowledge_base: corpus.slug,
+    api_key: access.apiKey,
+    knowledge_base: access.slug,
     answer_query: shown.answerQuery,
     abstain_query: shown.abstainQuery,
     trace_url: trace.url,
-    manifest_public_key: settings.secrets.MANIFEST_PUBLIC_KEY,
-    keys,
+    page_url: page.url,
+    manifest_public_key: access.secrets.MANIFEST_PUBLIC_KEY,
+    keys: access.keys,
     inactive_knowledge_base: INACTIVE_KNOWLEDGE_BASE,
     forbidden_language: shown.forbiddenLanguage,
     forbidden_jurisdiction: shown.forbiddenJurisdiction,
   }
-  for (const file of readyFiles) writePrivately(file, JSON.stringify(ready, null, 2))
+  for (const file of files) writePrivately(file, JSON.stringify(ready, null, 2))
   steps.print(
-    `Ready: ${gateway.baseUrl}/v1/retrieve  (health, metrics and OpenAPI: ` +
-      `${gateway.internalUrl})\nSource trace: ${trace.url}/${corpus.slug}/\nLogs: ${join(flags.dataDir, 'logs')}`,
+    `Ask and see why: ${page.url}\nReady: ${gateway.baseUrl}/v1/retrieve  (health, metrics and OpenAPI: ` +
+      `${gateway.internalUrl})\nSource trace: ${trace.url}/${access.slug}/\nLogs: ${join(dataDir, 'logs')}`,
   )
 }
 

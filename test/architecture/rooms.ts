@@ -94,7 +94,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operator/command-line': ['operator/actions', 'operator/processes'],
   'operator/commands': ['operator/actions', 'operator/command-line', 'operator/processes'],
   'operator/evaluate': ['operator/command-line', 'operator/processes'],
-  'operator/demo': ['operator/actions', 'operator/command-line', 'operator/processes'],
+  'operator/console': ['operator/actions', 'operator/commands', 'operator/command-line', 'operator/processes'],
+  'operator/demo': [
+    'operator/actions',
+    'operator/commands',
+    'operator/command-line',
+    'operator/console',
+    'operator/processes',
+  ],
   'operator/main.ts': ['operator/commands'],
 }
 

@@ -66,7 +66,7 @@ describe('help', () => {
       audit: 'list head verify',
       restore: 'accept',
     }
-    const alone = wordsOf('migrate explain inspect gc withdraw import activate rollback replay capture')
+    const alone = wordsOf('migrate explain ask inspect gc withdraw import activate rollback replay capture')
     const below = Object.entries(verbs).flatMap(([noun, names]) => wordsOf(names).map((name) => `${noun} ${name}`))
     expect(VERBS.map(({ path }) => path).sort()).toEqual([...alone, ...below].sort())
   })

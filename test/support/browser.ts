@@ -1,5 +1,5 @@
 import axe from 'axe-core'
-import { chromium, type Browser } from 'playwright-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
 import { installDebianPackage } from '#operator/demo/local/debian-package.ts'
 import { outputOf } from '#operator/demo/local/supervised-process.ts'
 
@@ -42,10 +42,19 @@ export async function openPage(browser: Browser, url: string, { scheme, device }
   return { page, faults, close: () => context.close() }
 }
 
-/** @returns what axe finds against WCAG and its best practices, by rule with the first element. */
-export async function auditOf(browser: Browser, url: string, look: Look): Promise<readonly string[]> {
+/**
+ * @param prepare brings the page to what is audited.
+ * @returns what axe finds against WCAG and its best practices, by rule with the first element.
+ */
+export async function auditOf(
+  browser: Browser,
+  url: string,
+  look: Look,
+  prepare?: (page: Page) => Promise<void>,
+): Promise<readonly string[]> {
   const { page, close } = await openPage(browser, url, look, true)
   try {
+    await prepare?.(page)
     await page.addScriptTag({ content: axe.source })
     const result = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })")
     return result.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`)

@@ -173,6 +173,10 @@ schema_migrations
   gateway select
   jobs select
   operator select
+shown_passages
+  gateway select environment, knowledge_base_id, organization_id, passages, shown_at
+  operator insert environment, id, knowledge_base_id, organization_id, passages
+  operator select environment, knowledge_base_id, organization_id, passages, shown_at
 source_snapshots
   jobs insert bytes, id, knowledge_base_id, media_type, sha256, source_name
   jobs select bytes, captured_at, captured_by, id, knowledge_base_id, media_type, sha256, source_name

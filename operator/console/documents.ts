@@ -1,0 +1,78 @@
+import { activePointer } from '#core/db/corpus-lists.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { readServedVersion } from '#core/db/requests.ts'
+import { readWithdrawnAt } from '#core/db/withdrawals.ts'
+import type { Withdrawn } from '#core/domain/search.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
+import { readSignedManifest } from '#core/index/format/verify.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { sourcesIn } from '#core/index/passages/source-lines.ts'
+import type { Source } from '#core/index/passages/sources.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+
+/** One revision of a document, with the captured file that it was read from. */
+export type HeldDocument = Source['revisions'][number] & { readonly file: string; readonly capturedAt: string | null }
+
+/** A passage as it is cut; `withdrawn`: it is not served, and no page shows it. */
+export interface CutPassage {
+  readonly passage: PassageRecord
+  readonly withdrawn: boolean
+}
+
+interface Holdings {
+  readonly database: Queryable
+  readonly store: SignedStore
+  readonly knowledgeBaseId: string
+}
+
+/** @returns the documents of the active version, by title and day. */
+export async function heldDocuments(holdings: Holdings): Promise<readonly HeldDocument[]> {
+  const { folder, files } = await activeArtifact(holdings)
+  const held: HeldDocument[] = []
+  for await (const { revisions, source_name: file, captured_at: capturedAt } of sourcesIn(
+    folder,
+    files['sources.jsonl'],
+  ))
+    held.push(...revisions.map((revision) => ({ ...revision, file, capturedAt })))
+  return held.sort((a, b) => compare(a.title, b.title) || compare(a.in_force_from, b.in_force_from))
+}
+
+/** @returns the passages of one revision in their order. @throws OperatorError where the active version has none. */
+export async function passagesOf(holdings: Holdings, revisionId: string): Promise<readonly CutPassage[]> {
+  const { versionId, folder, files } = await activeArtifact(holdings)
+  const passages: PassageRecord[] = []
+  for await (const passage of verifiedPassagesIn(folder, files['passages.jsonl']))
+    if (passage.document.revision_id === revisionId) passages.push(passage)
+  if (passages.length === 0)
+    throw new OperatorError('The active version has no such document: list the documents again.')
+  const withdrawn = await readWithdrawnAt(holdings.database, versionId, new Date())
+  // What covers a part of a record covers the record.
+  const records = new Set(passages.filter((one) => withdrawn.some((by) => covers(by, one))).map(recordOf))
+  const alone = new Set(withdrawn.map(({ chunkId }) => chunkId))
+  return passages
+    .toSorted((a, b) => a.position.ordinal - b.position.ordinal)
+    .map((passage) => ({ passage, withdrawn: alone.has(passage.chunk_id) || records.has(recordOf(passage)) }))
+}
+
+function covers({ document, provisions, chunkId }: Withdrawn, { document: of, provision }: PassageRecord): boolean {
+  return chunkId === '' && document === of.id && (provisions.length === 0 || provisions.includes(provision))
+}
+
+function recordOf({ document, source_id: id }: PassageRecord): string {
+  return `${document.revision_id} ${id}`
+}
+
+async function activeArtifact({ database, store, knowledgeBaseId }: Holdings) {
+  const pointer = await activePointer(database, knowledgeBaseId)
+  if (pointer === undefined) throw new OperatorError('No version is active.')
+  const { version_id: versionId } = pointer
+  const folder = store.artifactFolder(versionId)
+  const { manifest_digest: digest } = await readServedVersion(database, versionId)
+  const { manifest } = await readSignedManifest(folder, store.publicKeysDer, digest)
+  return { versionId, folder, files: manifest.files }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
