@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { ChangeLimits } from '#core/domain/changes.ts'
-import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
+import { DEFAULT_REVIEW_POLICY, type ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
 import type { Queryable } from './pool.ts'
 import { readRows, affectsRow } from './rows.ts'
@@ -50,9 +49,9 @@ export function insertReviewPolicy(
 
 const NEWEST = 'select statement from review_policies where knowledge_base_id = $1 order by seq desc limit 1'
 
-/** The limits to show in a report. Signatures are verified where a candidate becomes active, not here. */
-export async function readChangeLimits(database: Queryable, knowledgeBaseId: string): Promise<ChangeLimits> {
+/** The policy to show in a report. Signatures are verified where a candidate becomes active, not here. */
+export async function readStatedPolicy(database: Queryable, knowledgeBaseId: string): Promise<ReviewPolicy> {
   const { rows } = await database.query(NEWEST, [knowledgeBaseId])
   const { statement } = z.object({ statement: z.string() }).optional().parse(rows[0]) ?? { statement: '' }
-  return (parseStatement(policyStatementSchema, statement)?.policy ?? DEFAULT_REVIEW_POLICY).limits
+  return parseStatement(policyStatementSchema, statement)?.policy ?? DEFAULT_REVIEW_POLICY
 }

@@ -159,6 +159,7 @@ const versionColumns = z.object({
   facets: facetsSchema,
   /** Who started its build: the actor that was named, and the login in Postgres. */
   started_by: z.string(),
+  import_id: z.uuid(),
   started_login: z.string(),
   embedding: embeddingSpaceSchema.nullable(),
   manifest_digest: z.instanceof(Buffer),
@@ -180,7 +181,7 @@ const READ_VERSION = `
 select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
   nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
   encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
-  encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, b.started_by, b.started_login, v.embedding,
+  encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, b.started_by, b.import_id, b.started_login, v.embedding,
   v.manifest_digest, v.profile_id, v.profile, v.withdrawals_decided,
   coalesce(b.parameters -> 'withdrawals' -> 'restore', '[]') as withdrawals_restored
 from corpus_versions v

@@ -132,3 +132,9 @@ export function parseStatement<T extends Statement>(schema: z.ZodType<T>, text: 
   const parsed = schema.safeParse(value)
   return parsed.success && statementText(parsed.data) === text ? parsed.data : undefined
 }
+
+/** Returns the command that signs an approval. @param kinds what it must accept by name. */
+export function signCommand(versionId: string, kinds: readonly string[]): string {
+  const accept = kinds.length === 0 ? '' : ` --accept ${kinds.join(',')}`
+  return `operator review sign ${versionId} --key FILE --verdict approved --note TEXT${accept}`
+}

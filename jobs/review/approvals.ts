@@ -5,7 +5,7 @@ import { listReviewers, type ReviewerRow } from '#core/db/reviewers.ts'
 import { newestSignedReviews, type Predecessor, type SignedReviewRow } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
-import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
+import { parseStatement, reviewStatementSchema, signCommand } from '#core/domain/review-statements.ts'
 import type { AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
@@ -95,7 +95,7 @@ function assertApproved(
     else counted.push(reviewer)
   }
   if (counted.length < required)
-    throw new ReviewRefused(missingInWords(version, required, counted.length, startedByReviewer))
+    throw new ReviewRefused(missingInWords(version, toAccept, { required, counted: counted.length, startedByReviewer }))
   return { reviewers: counted.map(({ id, name }) => ({ id, name })), accepted: toAccept }
 }
 
@@ -136,8 +136,19 @@ function isBuildStarter(reviewer: ReviewerRow, version: VersionRow): boolean {
   return named || loggedIn
 }
 
-function missingInWords(version: VersionRow, required: number, counted: number, startedByReviewer: boolean): string {
-  const next = `operator review sign ${version.id} --key FILE --verdict approved --note TEXT`
+interface Missing {
+  readonly required: number
+  readonly counted: number
+  readonly startedByReviewer: boolean
+}
+
+function missingInWords(
+  version: VersionRow,
+  toAccept: readonly AcceptedKind[],
+  { required, counted, startedByReviewer }: Missing,
+): string {
+  const kinds = toAccept.map(({ kind }) => kind)
+  const next = signCommand(version.id, kinds)
   if (startedByReviewer)
     return (
       `The approval of who started the build does not count in "${version.knowledge_base}": ` +

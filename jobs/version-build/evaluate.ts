@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { readImported, type Imported } from '#core/db/imports.ts'
-import { readChangeLimits } from '#core/db/review-policies.ts'
+import { readBuildStarter } from '#core/db/builds.ts'
+import { readStatedPolicy } from '#core/db/review-policies.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
@@ -15,26 +16,28 @@ import { askCanaries } from '#core/rewriting/canaries.ts'
 import { createRewriter, type Rewriter } from '#core/rewriting/rewriter.ts'
 import { readActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
-import { changesSection, passagesSection } from '#jobs/evaluation/compare/page/changes.ts'
-import { readPlaces } from '#jobs/evaluation/compare/page/neighbours.ts'
+import { changesSection, changesTables, changesTitle, passagesSection } from '#jobs/evaluation/compare/page/changes.ts'
+import { isOfPassage, readPlaces, type PlaceOf } from '#jobs/evaluation/compare/page/neighbours.ts'
 import { compareWithActive } from '#jobs/evaluation/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/evaluation/compare/pipeline.ts'
 import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
 import { servedOf } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage, type ReviewSections } from '#jobs/evaluation/page/page.ts'
+import { kindsToName } from '#jobs/evaluation/page/verdict.ts'
+import { signCommand } from '#core/domain/review-statements.ts'
 import { EVALUATION_DEPTH, evaluate, type Evaluation, type EvaluationInput } from '#jobs/evaluation/pipeline.ts'
 import { cachedReader, cachedRewriter } from '#jobs/evaluation/reader-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { importReportSchema, type ImportReport } from '#law/import/report/report.ts'
-import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import { versionIdOf } from './ids.ts'
 import { importSection } from './page/import-section.ts'
 import { sampleSection } from './page/sample-section.ts'
-import { samplePassages } from './page/sample.ts'
+import { readCaptured, samplePassages } from './page/sample.ts'
 import { defaultProfile } from './parameters.ts'
 import type { Corpus } from './sort.ts'
 
@@ -94,12 +97,58 @@ async function reviewSections(
   const first =
     active === null
       ? sampleSection(await samplePassages(context, artifact, remainderOf(imported)))
-      : changesSection(report, shown, await readPlaces(shown, { before: store.artifactFolder(active), after: folder }))
+      : changesSection(
+          report,
+          shown,
+          await placesOf(context, shown, { before: store.artifactFolder(active), after: folder }),
+        )
   const findings =
     imported === undefined
       ? NOTHING
       : importSection(imported, before, { ...parameters.withdrawals, withdrawals_without_passages })
-  return { first: html`${first}${findings}`, last: await passagesSection(folder) }
+  return {
+    title: changesTitle(report, shown),
+    first: html`${first}${findings}`,
+    tables: changesTables(report, shown.length),
+    last: html`${await passagesSection(folder)}${await signSection(context, report)}`,
+  }
+}
+
+/** Where changed passages stand in both versions, with what was captured at the places of the candidate. */
+async function placesOf(
+  context: CandidateContext,
+  shown: readonly NamedChange[],
+  folders: { readonly before: string; readonly after: string },
+): Promise<PlaceOf> {
+  const placeOf = await readPlaces(shown, folders)
+  const held = shown.filter(isOfPassage).filter(({ kind }) => kind !== 'passages_removed')
+  const passages = held.flatMap((change) => placeOf(change)?.passage ?? [])
+  const captured = await readCaptured(context, passages)
+  return (change) => {
+    const place = placeOf(change)
+    return place && { ...place, captured: captured.get(place.passage) }
+  }
+}
+
+/** Who built the version from what, how many must approve it, and the command to copy. */
+async function signSection(
+  { database, fence, knowledgeBaseId, source }: CandidateContext,
+  report: EvaluationReport,
+): Promise<Markup> {
+  const id = report.version_id ?? ''
+  const { reviewers, exclude_build_starter: excluded } = await readStatedPolicy(database, knowledgeBaseId)
+  const starter = await readBuildStarter(database, fence.buildId)
+  return html`<h2 id="sign">Who signs, and how</h2>
+    <p>
+      Built by <b><bdi>${starter?.started_by ?? ''}</bdi></b> from import <code>${source.id}</code>. Approvals needed:
+      <b>${reviewers}</b>${excluded ? ', not counting who built it' : ''}. When this page was written, nobody had
+      signed; <code>operator review show ${id}</code> says who has, and whether another version has become active since.
+    </p>
+    <pre
+      class="scroll"
+      tabindex="0"
+      aria-label="The command that signs"
+    ><code>${signCommand(id, kindsToName(report))}</code></pre>`
 }
 
 /** The text of captured files that lies in no passage, as the report of the import lists it. */
@@ -196,7 +245,7 @@ async function comparisonSettings(context: CandidateContext): Promise<Comparison
     readActive: () => readActiveVersion(context),
     publicKeysDer: context.publicKeysDer,
     sortFile: join(context.workFolder, `comparison.${context.fence.attempt}.sqlite`),
-    changeLimits: await readChangeLimits(context.database, context.knowledgeBaseId),
+    changeLimits: (await readStatedPolicy(context.database, context.knowledgeBaseId)).limits,
   }
 }
 

@@ -12,8 +12,9 @@ import type { AcceptableKind, AcceptedKind, ReviewStatement, Verdict } from '#co
 import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { assertWithdrawalsDecided } from '#jobs/version-build/withdrawn.ts'
-import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
+import { readApproval, readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
 import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
+import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { isRejected, readRejections } from '#jobs/review/rejections.ts'
 import { acceptedKinds, assertComparable, kindsToAccept, subjectOf } from '#jobs/review/transition.ts'
 import { versionRowNamed } from './names.ts'
@@ -78,6 +79,31 @@ export async function readKindsToAccept(operator: Operator, versionId: string): 
   if (version.state === 'retired') return []
   const { policy } = (await readReviewRules(operator.database, version.knowledge_base_id)).inForce
   return kindsToAccept(version, policy)
+}
+
+/**
+ * Says how far a candidate is from becoming active: who approved it, how many are missing with the command that signs,
+ * or that it is stale. @returns undefined for a version that is no candidate.
+ */
+export async function standingOf(database: Queryable, versionId: string): Promise<string | undefined> {
+  const { version, predecessor } = await readSubject(database, versionId)
+  if (version.state !== 'candidate') return undefined
+  const { policy } = (await readReviewRules(database, version.knowledge_base_id)).inForce
+  const needed = `Approvals needed: ${policy.reviewers}.`
+  const compared = version.comparison?.version_id ?? null
+  if (compared !== predecessor.versionId)
+    return (
+      `stale: build again. It was compared with ${compared ?? 'no version'}, and ${predecessor.versionId ?? 'none'} ` +
+      `is active now. Next: operator build start --import ${version.import_id} --wait`
+    )
+  try {
+    const { reviewers } = await readApproval(database, version, predecessor)
+    const names = reviewers.map(({ name }) => `"${name}"`).join(', ')
+    return `${needed} ${names} approved. Next: operator activate ${versionId} --wait`
+  } catch (error) {
+    if (error instanceof ReviewRefused) return `${needed} ${error.message}`
+    throw error
+  }
 }
 
 async function reviewerNamed(operator: Operator, name: string): Promise<ReviewerRow> {

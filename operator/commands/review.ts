@@ -17,7 +17,13 @@ import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import { versionNamed } from '#operator/actions/names.ts'
 import { copyReport, reportSource, streamReport } from '#operator/actions/report.ts'
 import { readSigningKey, readSmallFile } from '#operator/actions/reviewers.ts'
-import { createReviewStatement, recordSignedReview, signReview, type Reviewed } from '#operator/actions/reviews.ts'
+import {
+  createReviewStatement,
+  recordSignedReview,
+  signReview,
+  standingOf,
+  type Reviewed,
+} from '#operator/actions/reviews.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { UsageError } from '#operator/command-line/failure.ts'
 import { commaList, option, text } from '#operator/command-line/inputs.ts'
@@ -70,6 +76,9 @@ export const commands: Commands = [
           knowledge_base,
           state,
           passed,
+          built_by: row?.started_by ?? null,
+          import_id: row?.import_id ?? null,
+          standing: (await standingOf(database, id)) ?? null,
           changes: changes === undefined ? null : changesInWords(changes),
           import: importInWords(importLossesSchema.parse(await readReportOfVersion(database, id))),
           passages,
@@ -181,8 +190,7 @@ function reviewsInWords(version: string, reviews: readonly Recorded[]): string {
   return table(
     reviews.map((one) => ({ ...one, signed: one.forged ? 'forged' : true })),
     [['created_at', 'at'], 'verdict', 'reviewer', 'signed', ['predecessor_id', 'replaces'], 'note'],
-    `Nobody has reviewed it. Next: operator review report ${version} --out FILE.html; read it in a browser, then\n` +
-      `operator review sign ${version} --key FILE --verdict approved --note TEXT`,
+    `Nobody has reviewed it. Next: operator review report ${version} --out FILE.html; read it in a browser, then sign it.`,
   )
 }
 

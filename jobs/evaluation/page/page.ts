@@ -28,9 +28,12 @@ const NOT_FITTED: Readonly<Record<EvaluationReport['kind'], string>> = {
 
 /** What a reviewer reads of a candidate beside its figures. */
 export interface ReviewSections {
+  readonly title: string
   /** Changes against the active version, or a sample of a first version. */
   readonly first: Markup
-  /** The passages, at the end of the page. */
+  /** Tables of the comparison. */
+  readonly tables: Markup
+  /** The passages, and who signs. */
   readonly last: Markup
 }
 
@@ -40,18 +43,26 @@ export interface ReviewSections {
  * @param review undefined: a page of figures, without scripts.
  */
 export function renderPage(report: EvaluationReport, review?: ReviewSections): string {
-  const verdict = verdictOf(report)
-  const title = `Evaluation of ${report.dataset}`
+  const { tone, word, sentence } = verdictOf(report)
   const id = report.version_id
   const version = id === null ? NOTHING : html`<p class="soft small">Version <code>${id}</code></p>`
+  const measured = html`<p class="verdict ${tone}"><b>${word}.</b> ${sentence}</p>
+    ${facts(report)} ${review?.tables ?? NOTHING} ${gatesTable(report.gates)} ${rankingTable(report)}
+    ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecallTable(report)}
+    ${missesSection(report)} ${searchQuestionsSection(report)}`
+  if (review === undefined) return renderDocument(`Evaluation of ${report.dataset}`, html`${version} ${measured}`)
   return renderDocument(
-    title,
-    html`${version}
-      <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
-      ${facts(report)} ${review?.first ?? NOTHING} ${gatesTable(report.gates)} ${rankingTable(report)}
-      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecallTable(report)}
-      ${missesSection(report)} ${searchQuestionsSection(report)} ${review?.last ?? NOTHING}`,
-    review === undefined ? undefined : (id ?? ''),
+    review.title,
+    html`<p class="small ${tone}">
+        <b>${word}</b> · ${report.dataset} · version <code>${id ?? ''}</code> · <a href="#sign">sign</a>
+      </p>
+      ${review.first}
+      <details class="group">
+        <summary><b>For the engineer</b></summary>
+        ${measured}
+      </details>
+      ${review.last}`,
+    id ?? '',
   )
 }
 

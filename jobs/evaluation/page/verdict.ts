@@ -11,6 +11,12 @@ export interface Verdict {
   readonly sentence: string
 }
 
+/** What every approval must accept by name: kinds of change beyond their limits, and a ranking that is worse. */
+export function kindsToName({ gates, comparison }: EvaluationReport): readonly string[] {
+  const beyond = gates.filter(({ group, passed }) => group === 'changes' && !passed).map(({ label }) => label)
+  return comparison?.worse === true ? [...beyond, 'ranking'] : beyond
+}
+
 /** Returns the overall verdict, which the page shows first. */
 export function verdictOf(report: EvaluationReport): Verdict {
   const { gates, comparison, kind } = report
@@ -30,16 +36,17 @@ export function verdictOf(report: EvaluationReport): Verdict {
       : `It passes ${bars.length === 1 ? 'its one gate' : `all ${bars.length} gates`}`
   if (comparison === null)
     return { tone: 'good', word: 'Passed', sentence: `${passes}; it was not compared with an active version.` }
-  const beyond = gates.filter(({ group, passed }) => group === 'changes' && !passed).map(({ label }) => label)
+  const toName = kindsToName(report)
   const reasons = [
     ...(comparison.worse
       ? [`it is worse than the active version on ${comparison.worse_on.map(metricName).join(', ')}`]
       : []),
-    ...(comparison.changes === undefined || beyond.length === 0 ? [] : [changesInWords(comparison.changes)]),
+    ...(comparison.changes === undefined || toName.every((name) => name === 'ranking')
+      ? []
+      : [changesInWords(comparison.changes)]),
   ]
   if (reasons.length > 0) {
-    const accepted = [...(comparison.worse ? ['ranking'] : []), ...beyond].join(', ')
-    const sentence = `${passes}, but ${reasons.join('; ')}: every approval must accept ${accepted} by name.`
+    const sentence = `${passes}, but ${reasons.join('; ')}: every approval must accept ${toName.join(', ')} by name.`
     return { tone: 'doubtful', word: comparison.worse ? 'Passed, but worse' : 'Passed, with changes', sentence }
   }
   return {

@@ -1,4 +1,4 @@
-import type { PassageRecord } from '#core/index/passages/record.ts'
+import { capturedBeside } from '#jobs/evaluation/compare/page/captured.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { reviewTools } from '#jobs/platform/page/document.ts'
@@ -36,7 +36,7 @@ function nameOf(kind: string): string {
   return kind.replaceAll(' ', '_')
 }
 
-function card({ passage, kinds, source, captured }: SampledPassage): Markup {
+function card({ passage, kinds, captured }: SampledPassage): Markup {
   const { chunk_id: id, citation, document, in_force_from: from, in_force_to: to, text, metadata } = passage
   const until = to === null ? '' : ` to ${to}`
   return html`<article class="miss change" id="${id}" data-kinds="${kinds.map(nameOf).join(' ')}">
@@ -51,32 +51,8 @@ function card({ passage, kinds, source, captured }: SampledPassage): Markup {
         <p class="soft small">as it is served</p>
         <p class="words"><bdi>${text}</bdi></p>
       </div>
-      <div>
-        <p class="soft small">
-          in the captured ${source}, ${placeOf(passage)}, <a href="${citation.source_anchor}">publisher’s page</a>
-        </p>
-        <p class="words">${soft(captured.before)}<bdi class="own">${captured.own}</bdi>${soft(captured.after)}</p>
-      </div>
+      <div>${capturedBeside(captured, passage)}</div>
     </div>
     <p class="soft small">published ${document.published_at.slice(0, 10)} · ${document.authority}</p>
   </article>`
-}
-
-function soft(text: string): Markup {
-  return text === '' ? NOTHING : html`<bdi class="soft">${text}</bdi>`
-}
-
-function placeOf({ selector }: PassageRecord): string {
-  switch (selector.type) {
-    case 'DataPositionSelector':
-      return `bytes ${selector.start} to ${selector.end}`
-    case 'JsonPointerSelector':
-      return `line ${selector.line}`
-    case 'XPathSelector':
-      return selector.value
-    case 'PdfSelector':
-      return `page ${selector.lines[0]?.page ?? 0}`
-    default:
-      return selector satisfies never
-  }
 }

@@ -5,6 +5,7 @@ import { passagesIn } from '#core/index/passages/records.ts'
 import type { Selector } from '#core/index/passages/selector.ts'
 import { sourcesIn } from '#core/index/passages/source-lines.ts'
 import { createPlaceReader, type PlaceReader } from '#law/import/parts/text-at.ts'
+import type { Captured } from '#jobs/evaluation/compare/page/neighbours.ts'
 import type { BuiltArtifact } from '#jobs/version-build/artifact.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
@@ -26,10 +27,7 @@ export type SampleKind = (typeof SAMPLE_KINDS)[number]
 export interface SampledPassage {
   readonly passage: PassageRecord
   readonly kinds: readonly SampleKind[]
-  /** Name of the captured file. */
-  readonly source: string
-  /** What stands at its place in the captured bytes, with what is before and after it; '' where that is not known. */
-  readonly captured: { readonly before: string; readonly own: string; readonly after: string }
+  readonly captured: Captured
 }
 
 /**
@@ -45,30 +43,42 @@ export async function samplePassages(
   const derived = await revisionsWithDerivedDates(folder, manifest)
   const drawn = createDraw({ derived, uncovered: uncoveredCharacters(source.snapshots, remainder) })
   for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) drawn.offer(passage)
+  const sample = drawn.sample()
+  const captured = await readCaptured(
+    { source, store },
+    sample.map(({ passage }) => passage),
+  )
+  return sample
+    .map(({ passage, kinds }) => ({ passage, kinds, captured: captured.get(passage) ?? NOT_KNOWN }))
+    .sort(
+      ({ passage: one }, { passage: other }) =>
+        compare(one.document.title, other.document.title) || byPlace(one, other),
+    )
+}
+
+/** Reads the place of each passage in its captured file. */
+export async function readCaptured(
+  { source, store }: Pick<BuildContext, 'source' | 'store'>,
+  passages: readonly PassageRecord[],
+): Promise<ReadonlyMap<PassageRecord, Captured>> {
   const files = new Map(source.snapshots.map((one) => [one.id, one]))
   const reader = createPlaceReader()
-  const sampled: SampledPassage[] = []
+  const captured = new Map<PassageRecord, Captured>()
+  // Passages of one file follow each other, because the reader keeps one file parsed.
+  const inFileOrder = passages.toSorted(
+    (one, other) => compare(one.citation.source_snapshot_id, other.citation.source_snapshot_id) || byChunk(one, other),
+  )
   try {
-    for (const { passage, kinds } of inFileOrder(drawn.sample())) {
+    for (const passage of inFileOrder) {
       const file = files.get(passage.citation.source_snapshot_id)
-      const path = file === undefined ? undefined : store.snapshotFile(file.sha256)
-      const captured = path === undefined ? NOT_KNOWN : await capturedText(reader, path, passage.selector)
-      sampled.push({ passage, kinds, source: file?.sourceName ?? '', captured })
+      if (file === undefined) continue
+      const text = await capturedText(reader, store.snapshotFile(file.sha256), passage.selector)
+      captured.set(passage, { ...text, source: file.sourceName })
     }
   } finally {
     reader.close()
   }
-  return sampled.sort(
-    ({ passage: one }, { passage: other }) => compare(one.document.title, other.document.title) || byPlace(one, other),
-  )
-}
-
-/** Passages of one file follow each other, because the reader keeps one file parsed. */
-function inFileOrder(drawn: readonly Drawn[]): readonly Drawn[] {
-  return drawn.toSorted(
-    ({ passage: one }, { passage: other }) =>
-      compare(one.citation.source_snapshot_id, other.citation.source_snapshot_id) || byChunk(one, other),
-  )
+  return captured
 }
 
 async function revisionsWithDerivedDates(folder: string, manifest: Manifest): Promise<ReadonlySet<string>> {
@@ -161,7 +171,7 @@ function kindsBy({
   ]
 }
 
-const NOT_KNOWN = { before: '', own: '', after: '' }
+const NOT_KNOWN: Captured = { source: '', before: '', own: '', after: '' }
 
 /** White space that indents the elements of a file, which no browser shows, is no part of its text. */
 export function withoutIndents(text: string): string {
@@ -169,11 +179,7 @@ export function withoutIndents(text: string): string {
 }
 
 /** Of a place in bytes or characters more is shown than the place states; of another one what it states. */
-async function capturedText(
-  reader: PlaceReader,
-  path: string,
-  selector: Selector,
-): Promise<SampledPassage['captured']> {
+async function capturedText(reader: PlaceReader, path: string, selector: Selector): Promise<Omit<Captured, 'source'>> {
   const shown = selector.type === 'XPathSelector' ? withoutIndents : (text: string): string => text
   const own = shown((await reader.textAt(path, selector)) ?? '')
   const { prefix = '', suffix = '' } = selector

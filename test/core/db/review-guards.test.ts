@@ -3,7 +3,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction, openDatabase, type Database } from '#core/db/pool.ts'
-import { listReviewPolicies, readChangeLimits } from '#core/db/review-policies.ts'
+import { listReviewPolicies, readStatedPolicy } from '#core/db/review-policies.ts'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -246,9 +246,9 @@ describe('a review policy', () => {
     const few = 'a review policy is signed by as many active reviewers as the one in force requires'
     const second = await insertTestReviewer(owner, 'co-signer', undefined, first)
     await expect(insert(1, { limits: { passages_changed: 9 } }, null, [])).rejects.toThrow(few)
-    expect(await readChangeLimits(owner, base.id)).toEqual({})
+    expect((await readStatedPolicy(owner, base.id)).limits).toEqual({})
     const one = await insert(1, { reviewers: 2, limits: { passages_changed: 9 } }, null, [first])
-    expect(await readChangeLimits(owner, base.id)).toEqual({ passages_changed: 9 })
+    expect((await readStatedPolicy(owner, base.id)).limits).toEqual({ passages_changed: 9 })
     await expect(insert(2, {}, one, [first])).rejects.toThrow(few)
     await expect(insert(2, {}, one, [first, first])).rejects.toThrow(few)
     await expect(insert(3, {}, one, [first, second])).rejects.toThrow('follows the one in force')

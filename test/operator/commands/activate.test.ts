@@ -44,9 +44,14 @@ describe('review, activation and rollback', () => {
       'No active reviewer approves the step from the active version to this one: sign it with "operator review sign ' +
         `${first} --key FILE --verdict approved --note TEXT".`,
     )
+    expect(await cli.json('review show', first)).toMatchObject({
+      built_by: 'tester',
+      standing: expect.stringMatching(/^Approvals needed: 1\. No active reviewer approves .*review sign/),
+    })
     await decide(first)
     expect(await cli.json('review show', first)).toMatchObject({
       state: 'candidate',
+      standing: `Approvals needed: 1. "first reviewer" approved. Next: operator activate ${first} --wait`,
       report: harness.store.reportFile(first),
       evaluation: { systems: { hybrid: { 'recall@5': 0.97 } } },
       reviews: [{ verdict: 'approved', reviewer: 'first reviewer' }],
@@ -75,7 +80,13 @@ describe('review, activation and rollback', () => {
     await decide(second)
     const activation = await requestActivation(harness.operator, { version: second }, enqueue)
     expect(activation.replaces).toBe(first)
+    const late = await candidate(harness, 'late.md')
     await finish(activation.id)
+    expect(await cli.json('review show', late)).toMatchObject({
+      standing: expect.stringMatching(
+        `^stale: build again\\. It was compared with ${first}, and ${second} is active now`,
+      ),
+    })
     await expect(decide(second, 'rejected')).rejects.toThrow(
       'The version is active: return to the one before with "operator rollback rules", then reject it.',
     )

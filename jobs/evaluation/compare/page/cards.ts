@@ -1,8 +1,13 @@
+import { z } from 'zod'
+import { sha256 } from '#core/platform/digest.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import type { AnswerChange, NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
 import type { ServedValue } from '#jobs/evaluation/compare/served-fields.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
+import { capturedBeside } from './captured.ts'
 import { isOfPassage, type Near, type Placed } from './neighbours.ts'
+import { warningsOf } from './warnings.ts'
 import { wordDifference } from './word-difference.ts'
 
 const NO_VALUE = 'none'
@@ -37,7 +42,18 @@ export const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
 /** Kinds that the page lists by name; a change may be of several. */
 export function kindsOf(change: NamedChange): readonly string[] {
   const text = change.kind === 'passages_changed' && change.before?.text !== undefined
-  return [change.kind, ...(text ? ['text'] : []), ...(hasOtherDates(change) ? ['dates'] : [])]
+  // A changed passage is in force from the same day as before, so each has a warning.
+  return [change.kind, ...(text ? ['text', 'warning'] : []), ...(hasOtherDates(change) ? ['dates'] : [])]
+}
+
+/** Words first, then dates and other fields, then what follows from passages. */
+export function rankOf(kinds: readonly string[]): number {
+  if (
+    kinds.includes('text') ||
+    kinds.some((kind) => /^passages_(?:removed|added|repeated)$/.test(kind) && !kinds.includes('dates'))
+  )
+    return 0
+  return kinds.some((kind) => /^(?:provisions|documents)_/.test(kind)) ? 2 : 1
 }
 
 const DATES = ['published_at', 'effective_at', 'in_force_to'] as const
@@ -64,6 +80,8 @@ export function card(change: NamedChange, id: string, place: Placed | undefined)
 export interface Card {
   /** Position in the text; -1: none. */
   readonly ordinal: number
+  /** See `rankOf`. */
+  readonly rank: number
   /** By which the page lists it. */
   readonly kinds: readonly string[]
   readonly markup: Markup
@@ -79,14 +97,28 @@ export function cardOf(id: string, kinds: readonly string[], name: string, headl
 }
 
 /** The whole text of a passage that one version holds, between its neighbours. */
-export function passageInPlace(change: PassageChange, { passage: { text }, previous, next }: Placed): Markup {
+export function passageInPlace(change: PassageChange, place: Placed, isRedated = false): Markup {
+  const { passage, previous, next, captured } = place
+  const { text } = passage
   const inFull =
     change.kind === 'passages_removed'
       ? { ...change, before: { ...change.before, text } }
       : change.kind === 'passages_added'
         ? { ...change, after: { ...change.after, text } }
         : change
-  return html`${neighbour('before it', previous)}${detailsOf(inFull)}${neighbour('after it', next)}`
+  const own = passageDetails(
+    inFull.before ?? {},
+    inFull.after ?? {},
+    change.kind === 'passages_changed' && !isRedated ? change.day : undefined,
+  )
+  const beside =
+    captured === undefined
+      ? html`<p class="small"><a href="${passage.citation.source_anchor}">publisher’s page</a></p>`
+      : capturedBeside(captured, passage)
+  return html`<div class="sides">
+    <div>${repeatOf(change)}${own}${neighbour('before it', previous)}${neighbour('after it', next)}</div>
+    <div>${beside}</div>
+  </div>`
 }
 
 function neighbour(where: string, near: Near | undefined): Markup {
@@ -142,7 +174,10 @@ function subjectOf(change: OtherChange): string {
 
 function detailsOf(change: NamedChange): Markup {
   if (!isOfPassages(change)) return otherDetails(change)
-  if ('day' in change) return html`${repeatOf(change)}${passageDetails(change.before ?? {}, change.after ?? {})}`
+  if ('day' in change) {
+    const day = change.kind === 'passages_changed' ? change.day : undefined
+    return html`${repeatOf(change)}${passageDetails(change.before ?? {}, change.after ?? {}, day)}`
+  }
   if (change.kind === 'snapshots_changed')
     return html`<p class="soft small">${whole(change.passages)} of its passages have an equal text</p>
       ${fieldsList({ snapshot: change.before }, { snapshot: change.after })}`
@@ -175,7 +210,7 @@ function otherDetails(change: OtherChange): Markup {
       return fieldsList({ question: change.before }, { question: change.after })
     case 'profile_changed':
     case 'profile_fitted':
-      return fieldsList({ value: change.before }, { value: change.after })
+      return fieldsList(settingOf(change.before), settingOf(change.after))
     case 'questions_changed':
     case 'questions_added':
       return fieldsList({ ...change.before }, { ...change.after })
@@ -188,6 +223,26 @@ function otherDetails(change: OtherChange): Markup {
     default:
       return change satisfies never
   }
+}
+
+/** Of a calibration the threshold is read; its weights are in the list of changes. */
+function settingOf(value: string | null): Fields {
+  const threshold = thresholdIn(value)
+  return threshold === undefined
+    ? { value }
+    : {
+        threshold: threshold.toFixed(3),
+        weights: sha256(value ?? '')
+          .toString('hex')
+          .slice(0, 8),
+      }
+}
+
+const calibrated = z.object({ threshold: z.number() })
+
+/** @param value of a profile's field, as JSON. */
+export function thresholdIn(value: string | null): number | undefined {
+  return calibrated.safeParse(parsedJson(value ?? '')).data?.threshold
 }
 
 function answerFields({ decision, first, rank, unsupported }: AnswerChange['before']): Fields {
@@ -204,11 +259,23 @@ function repeatOf({ repeats }: PassageChange): Markup {
 
 type Fields = Readonly<Record<string, ServedValue | undefined>>
 
-function passageDetails({ text: own, ...before }: Fields, { text: other, ...after }: Fields): Markup {
-  const texts =
-    typeof own === 'string' && typeof other === 'string'
-      ? html`<p class="words"><bdi>${wordDifference(own, other)}</bdi></p>`
-      : html`<p class="words"><bdi>${written(own ?? other)}</bdi></p>`
+/** @param day in force from which both texts are; undefined: their days differ, or there is one text. */
+function passageDetails(
+  { text: own, ...before }: Fields,
+  { text: other, ...after }: Fields,
+  day: string | undefined,
+): Markup {
+  const both = typeof own === 'string' && typeof other === 'string'
+  const warnings = both
+    ? [
+        ...warningsOf(own, other),
+        ...(day === undefined ? [] : [`The text changes and its day in force does not: ${day}`]),
+      ]
+    : []
+  const texts = both
+    ? html`<p class="words"><bdi>${wordDifference(own, other)}</bdi></p>
+        ${warnings.map((each) => html`<p class="small"><b class="doubtful">! ${each}</b></p>`)}`
+    : html`<p class="words"><bdi>${written(own ?? other)}</bdi></p>`
   return html`${own === undefined && other === undefined ? NOTHING : texts}${fieldsList(before, after)}`
 }
 

@@ -1,11 +1,11 @@
-import { CHANGE_KINDS, changesInWords, type Changes } from '#core/domain/changes.ts'
+import { changesInWords, type Changes } from '#core/domain/changes.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
-import { whole } from '#jobs/evaluation/page/numbers.ts'
+import { figure, whole } from '#jobs/evaluation/page/numbers.ts'
 import { COMPARISON_BOUNDS } from '../bounds.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { NOTHING, html, dataElement, type Markup } from '#jobs/platform/page/markup.ts'
 import { reviewTools, tableOf } from '#jobs/platform/page/document.ts'
-import { SINGULAR, card, inWords, isOfPassages, kindsOf, type Card } from './cards.ts'
+import { SINGULAR, card, inWords, isOfPassages, kindsOf, rankOf, thresholdIn, type Card } from './cards.ts'
 import { isOfPassage, type PlaceOf, type Placed } from './neighbours.ts'
 import { redatedCards, redatedIn } from './redated.ts'
 import { join } from 'node:path'
@@ -13,35 +13,77 @@ import { gzipSync } from 'node:zlib'
 import { passagesIn } from '#core/index/passages/records.ts'
 
 /**
- * Shows what the candidate lost or changed against the active version, before any measurement: every change by document,
- * with a box to tick, then those of no document.
+ * Names what changes in the law, for the first line of a review.
+ * @param shown changes of the page.
+ */
+export function changesTitle(report: EvaluationReport, shown: readonly NamedChange[]): string {
+  const changes = report.comparison?.changes
+  if (changes === undefined) return `First version of ${report.dataset}`
+  const rules = [
+    [changes.counts.provisions_changed, 'changed'],
+    [changes.counts.provisions_removed, 'removed'],
+    [changes.added.provisions, 'added'],
+  ] as const
+  const [first, ...others] = rules.filter(([count]) => count > 0)
+  if (first === undefined) return `${report.dataset}: no rule changes`
+  const titles = new Set(shown.flatMap((change) => ('provision' in change ? [change.document.title] : [])))
+  const [title = report.dataset] = titles
+  const where = titles.size > 1 ? `${whole(titles.size)} documents` : title
+  const counts = [
+    `${whole(first[0])} ${first[0] === 1 ? 'rule' : 'rules'} ${first[1]}`,
+    ...others.map(([count, what]) => `${whole(count)} ${what}`),
+  ]
+  return `${where}: ${counts.join(', ')}`
+}
+
+/**
+ * Shows what the candidate lost or changed against the active version: every change by document, with a box to tick, then
+ * those of no document, and last, folded, what leaves every text as it was.
  * @param placeOf where a changed passage stands.
  */
 export function changesSection(
-  { comparison, gates, version_id: id }: EvaluationReport,
+  { comparison }: EvaluationReport,
   shown: readonly NamedChange[],
   placeOf: PlaceOf = () => undefined,
 ): Markup {
   if (comparison?.changes === undefined) return NOTHING
+  return html`${shown.length === 0 ? html`<p>Nothing was lost or changed.</p>` : NOTHING} ${review(shown, placeOf)}
+  ${thresholdSentence(shown, comparison.questions)}`
+}
+
+/** The counts of each kind, with what every approval accepts by name. */
+export function changesTables({ comparison, gates, version_id: id }: EvaluationReport, shown: number): Markup {
+  if (comparison?.changes === undefined) return NOTHING
   const { changes, version_id: active } = comparison
-  const all = CHANGE_KINDS.reduce((sum, kind) => sum + changes.counts[kind], 0)
   return html`<h2>What changes</h2>
     <p><b>${changesInWords(changes)}</b></p>
     <p class="soft small">Against the active version <code>${active}</code>.</p>
     ${kindsTable(gates.filter(({ group }) => group === 'changes'))} ${sizesTable(changes)}
-    ${shown.length === 0 ? NOTHING : html`<h3>Changes to read</h3>`}
     <p class="small">
-      ${all === 0 ? 'Nothing was lost or changed.' : ''} ${shown.length === 0 ? '' : listedInWords(shown.length)}
+      ${shown === 0 ? '' : listedInWords(shown)}
       <code>operator review report ${id ?? ''} --part changes --out FILE</code> writes all as a list, SHA-256
       <code>${changes.sha256}</code>.
-    </p>
-    ${review(shown, placeOf)}`
+    </p>`
+}
+
+/** What a threshold that was fitted anew decides otherwise. @param questions that both versions were asked. */
+function thresholdSentence(shown: readonly NamedChange[], questions: number): Markup {
+  const fitted = shown.find((change) => change.kind === 'profile_fitted' && change.field === 'calibration')
+  if (fitted?.kind !== 'profile_fitted') return NOTHING
+  const [before, after] = [thresholdIn(fitted.before), thresholdIn(fitted.after)]
+  if (before === undefined || after === undefined) return NOTHING
+  const decided = shown.filter((change) => 'relevant' in change && change.before.decision !== change.after.decision)
+  const count = decided.length === 0 ? 'none' : whole(decided.length)
+  return html`<p>
+    Threshold ${figure(before)} → ${figure(after)}: ${count} of ${whole(questions)} questions
+    ${decided.length < 2 ? 'changes its decision' : 'change their decision'}.
+  </p>`
 }
 
 function listedInWords(shown: number): string {
   return shown < COMPARISON_BOUNDS.changesShownMax
-    ? 'All are below, by document; a passage that is removed and added again from another day on is one entry.'
-    : `The first ${whole(shown)} are below by document; additions are left out first.`
+    ? 'All are above, by document; a passage that is removed and added again from another day on is one entry.'
+    : `The first ${whole(shown)} are above by document; additions are left out first.`
 }
 
 /** The changes with their search. */
@@ -56,32 +98,40 @@ function review(shown: readonly NamedChange[], placeOf: PlaceOf): Markup {
   const kinds = [...new Set(all.flatMap(({ cards }) => cards.flatMap((each) => each.kinds)))].sort()
   return html`<section>
     ${reviewTools(kinds.map((kind) => [kind, NAMES[kind] ?? SINGULAR[kind as NamedChange['kind']]]))}
-    ${all.map(groupOf)}
+    ${all.map((group) => groupOf(group))}
   </section>`
 }
 
-const NAMES: Readonly<Record<string, string>> = { text: 'text changed', dates: 'date changed' }
+const NAMES: Readonly<Record<string, string>> = {
+  text: 'text changed',
+  dates: 'date changed',
+  warning: 'with a warning',
+}
 
 /** Changes of one document, in the order of its text; or those of no document, by kind. */
 interface Group {
   readonly title: string
-  /** Undefined: of no document. */
+  /** Undefined: of no document, or of several. */
   readonly document: string | undefined
   readonly changes: readonly NamedChange[]
 }
+
+/** They leave every text and date as it was. */
+const FOLDED: ReadonlySet<NamedChange['kind']> = new Set(['snapshots_changed', 'profile_fitted', 'aliases_added'])
 
 function groupOf({ title, document, changes, cards }: Group & { readonly cards: readonly Card[] }): Markup {
   const all =
     document === undefined
       ? NOTHING
       : html`<p class="small"><a href="#document-${document}">All passages of the document</a></p>`
-  return html`<details class="group" open>
-    <summary><b>${title}</b> <span class="soft small">${countsInWords(changes)}</span></summary>
-    ${all} ${cards.map(({ markup }) => markup)}
-  </details>`
+  const body = html`<summary><b>${title}</b> <span class="soft small">${countsInWords(changes)}</span></summary>
+    ${cards.map(({ markup }) => markup)} ${all}`
+  return changes.every(({ kind }) => FOLDED.has(kind))
+    ? html`<details class="group">${body}</details>`
+    : html`<details class="group" open>${body}</details>`
 }
 
-/** In the order of the text; what stands at no place comes first. */
+/** Changed words first, in the order of the text. */
 function cardsOf(
   changes: readonly NamedChange[],
   placed: (change: NamedChange) => Placed | undefined,
@@ -90,16 +140,22 @@ function cardsOf(
   const { redated, rest } = redatedIn(changes, placed)
   const cards = rest.map((change) => {
     const place = placed(change)
-    return { ordinal: place?.ordinal ?? -1, kinds: kindsOf(change), markup: card(change, idOf(change), place) }
+    const kinds = kindsOf(change)
+    return { ordinal: place?.ordinal ?? -1, rank: rankOf(kinds), kinds, markup: card(change, idOf(change), place) }
   })
-  return [...cards, ...redatedCards(redated, idOf)].sort((a, b) => a.ordinal - b.ordinal)
+  return [...cards, ...redatedCards(redated, idOf)].sort((a, b) => a.rank - b.rank || a.ordinal - b.ordinal)
+}
+
+const TITLES: Readonly<Partial<Record<NamedChange['kind'], string>>> = {
+  snapshots_changed: 'Texts that stay equal, read from a file that changed',
+  profile_fitted: 'Settings that every build fits anew',
 }
 
 function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
   const byDocument = new Map<string, { title: string; changes: NamedChange[] }>()
   const others = new Map<NamedChange['kind'], NamedChange[]>()
   for (const change of shown) {
-    if (isOfPassages(change)) {
+    if (isOfPassages(change) && !FOLDED.has(change.kind)) {
       const { id, title } = change.document
       const group = byDocument.get(id) ?? { title, changes: [] }
       group.changes.push(change)
@@ -107,13 +163,15 @@ function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
     } else others.set(change.kind, [...(others.get(change.kind) ?? []), change])
   }
   const documents = [...byDocument].map(([document, group]) => ({ ...group, document }))
+  const rest = [...others].map(([kind, changes]) => ({
+    title: TITLES[kind] ?? SINGULAR[kind],
+    document: undefined,
+    changes,
+  }))
   return [
     ...documents.sort((one, other) => (one.title < other.title ? -1 : 1)),
-    ...[...others].map(([kind, changes]) => ({
-      title: `Of no document: ${SINGULAR[kind]}`,
-      document: undefined,
-      changes,
-    })),
+    ...rest.filter(({ changes: [first] }) => first !== undefined && !FOLDED.has(first.kind)),
+    ...rest.filter(({ changes: [first] }) => first !== undefined && FOLDED.has(first.kind)),
   ]
 }
 

@@ -13,6 +13,18 @@ export interface Placed {
   /** The passages before and after it in the revision; undefined at its ends. */
   readonly previous: Near | undefined
   readonly next: Near | undefined
+  /** What was captured at its place; absent: not read. */
+  readonly captured?: Captured | undefined
+}
+
+/** A place of a captured file. */
+export interface Captured {
+  /** Name of the file. */
+  readonly source: string
+  /** What stands there, with what is before and after it; '' where that is not known. */
+  readonly before: string
+  readonly own: string
+  readonly after: string
 }
 
 export interface Near {

@@ -2,8 +2,9 @@ import type { NamedChange, PassageChange } from '#jobs/evaluation/compare/change
 import { differingFields, fieldsNamed, type ServedField } from '#jobs/evaluation/compare/served-fields.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { html } from '#jobs/platform/page/markup.ts'
-import { cardOf, fieldsList, passageInPlace, type Card } from './cards.ts'
+import { cardOf, fieldsList, passageInPlace, rankOf, type Card } from './cards.ts'
 import { isOfPassage, type Placed } from './neighbours.ts'
+import { warningsOf } from './warnings.ts'
 
 /** A passage that the candidate holds from another day on: the comparison names its removal and its addition. */
 export interface Redated {
@@ -55,7 +56,14 @@ export function redatedCards(redated: readonly Redated[], idOf: (change: NamedCh
 
 function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: NamedChange) => string): Card {
   const { removed, added, from, to, fields } = first
-  const kinds = ['passages_removed', added.kind, 'dates', ...(fields.includes('text') ? ['text'] : [])]
+  const warned = warningsOf(from.passage.text, to.passage.text).length > 0
+  const kinds = [
+    'passages_removed',
+    added.kind,
+    'dates',
+    ...(fields.includes('text') ? ['text'] : []),
+    ...(warned ? ['warning'] : []),
+  ]
   const days = html`<span class="soft">· ${added.language} · in force from ${removed.day} → ${added.day}</span>`
   const [before, after] = [valuesOf(from, fields), valuesOf(to, fields)]
   const all = [first, ...others]
@@ -71,10 +79,10 @@ function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: Na
         ]
       : [
           html`<bdi>${added.label}</bdi> ${days}`,
-          passageInPlace({ ...added, kind: 'passages_changed', before, after }, to),
+          passageInPlace({ ...added, kind: 'passages_changed', before, after }, to, true),
         ]
   const markup = cardOf(idOf(removed), kinds, 'in force from another day', headline, details)
-  return { ordinal: to.ordinal, kinds, markup }
+  return { ordinal: to.ordinal, rank: rankOf(kinds), kinds, markup }
 }
 
 function valuesOf({ passage }: Placed, fields: readonly ServedField[]): ReturnType<typeof fieldsNamed> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
-import { changesSection } from '#jobs/evaluation/compare/page/changes.ts'
+import { changesSection, changesTables, changesTitle } from '#jobs/evaluation/compare/page/changes.ts'
 import { evaluationReportSchema, type EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { NOTHING } from '#jobs/platform/page/markup.ts'
@@ -86,7 +86,8 @@ describe('a report', () => {
 
 /** The page as a build writes it. */
 function changedPage(report: EvaluationReport, changes: readonly NamedChange[]): string {
-  return renderPage(report, { first: changesSection(report, changes), last: NOTHING })
+  const sections = { first: changesSection(report, changes), tables: changesTables(report, changes.length) }
+  return renderPage(report, { title: changesTitle(report, changes), ...sections, last: NOTHING })
 }
 
 /** The part of the page about recall under filters. */
@@ -133,9 +134,9 @@ describe('the page of a report', () => {
     expect(page).toContain(`script-src &#39;sha256-${sha256(script).toString('base64')}&#39;`)
   })
 
-  test('names what changes before everything that was measured: counts, limits, and both texts word by word', () => {
+  test('names what changes before everything that was measured: both texts word by word, a warning, then counts and limits', () => {
     const page = changedPage(CHANGED_REPORT, NAMED_CHANGES)
-    const offsets = ['>What changes<', '<b>13732 → 13732 passages', 'Rule 7.4.1', '>Gates<'].map((mark) =>
+    const offsets = ['<h1>', 'Rule 7.4.1', '>For the engineer<', '<b>13732 → 13732 passages', '>Gates<'].map((mark) =>
       page.indexOf(mark),
     )
     expect(offsets).not.toContain(-1)

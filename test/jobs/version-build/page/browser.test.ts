@@ -83,6 +83,14 @@ describe.each(['first', 'later'] as const)('The page of a %s version in a browse
   })
 })
 
+test.each(LOOKS)('The page of a later version begins with the law in $scheme on a $device', async (look) => {
+  const { page, close } = await openPage(browser, urlOf('later'), look)
+  const changed = await page.locator('article.change del').first().boundingBox()
+  const viewport = page.viewportSize()?.height ?? 0
+  expect(changed?.y).toBeLessThan(look.device === 'desk' ? 300 : viewport)
+  await close()
+})
+
 test(`${MANY.passages} passages with ${MANY.changes} changes open with all changes and all passages of a document`, async () => {
   const { page, faults, close } = await openPage(browser, urlOf('many'), DESK)
   expect(await page.textContent('#found')).toBe(`${MANY.changes} of ${MANY.changes} shown, 0 ticked`)

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
-import { changesSection, passagesSection } from '#jobs/evaluation/compare/page/changes.ts'
+import { changesSection, changesTables, changesTitle, passagesSection } from '#jobs/evaluation/compare/page/changes.ts'
 import { readPlaces } from '#jobs/evaluation/compare/page/neighbours.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import { CHANGED_REPORT } from '#test/jobs/evaluation/page/evaluation-report.ts'
@@ -32,7 +32,12 @@ export async function pageOfMany(built: string, work: string): Promise<string> {
       after: { text },
     }))
   const places = await readPlaces(changes, { before: work, after: work })
-  const sections = { first: changesSection(CHANGED_REPORT, changes, places), last: await passagesSection(work) }
+  const sections = {
+    title: changesTitle(CHANGED_REPORT, changes),
+    first: changesSection(CHANGED_REPORT, changes, places),
+    tables: changesTables(CHANGED_REPORT, changes.length),
+    last: await passagesSection(work),
+  }
   return renderPage(CHANGED_REPORT, sections)
 }
 

@@ -64,8 +64,8 @@ test('passages of the file with the most text in no passage come first as those 
   ]
   const drawn = await samplePassages({ source, store: harness.store }, { folder, manifest }, remainder)
   const lowest = drawn.filter(({ kinds }) => kinds.includes('lowest coverage'))
-  expect(new Set(lowest.map((each) => each.source))).toEqual(new Set([least, most]))
-  expect(lowest.filter((each) => each.source === most)).toHaveLength(3)
+  expect(new Set(lowest.map((each) => each.captured.source))).toEqual(new Set([least, most]))
+  expect(lowest.filter((each) => each.captured.source === most)).toHaveLength(3)
   const none = await samplePassages({ source, store: harness.store }, { folder, manifest }, [])
   expect(none.flatMap(({ kinds }) => kinds)).not.toContain('lowest coverage')
 })
@@ -79,10 +79,25 @@ describe('The page of a later version', () => {
     const [changed = '', removed = '', added = ''] = ['text', 'passages_removed', 'passages_added'].flatMap(named)
     expect(changed).toMatch(/<del>must<\/del>\s*<ins>need not<\/ins> keep/)
     expect(textOf(changed)).toContain('after it:')
-    expect(textOf(removed)).toContain('before it:')
-    expect(textOf(added)).toMatch(/before it: [\s\S]*Every pier has a lantern that burns at night\./)
+    expect(changed).toMatch(/<bdi class="own">A corbrawright need not keep/)
+    for (const warning of ['none → “not”', '“must” → “need”', 'its day in force does not: 2020-02-01'])
+      expect(textOf(changed)).toContain(warning)
+    for (const other of [removed, added]) expect(textOf(other)).toContain('before it:')
+    expect(textOf(added)).toContain('Every pier has a lantern that burns at night.')
     expect(pages.later).not.toContain('Passages beside their source')
     expect(textOf(pages.later)).toContain('Changes of the mapping: none.')
+  })
+
+  test('begins with what changes in the law, folds equal texts last, and ends with who signs and the command', () => {
+    expect(pages.later).toMatch(/<h1>Trades Code, chapter 1: 1 rule changed, 1 removed, 1 added<\/h1>/)
+    const order = ['<h1>', '<del>must', 'Texts that stay equal', 'For the engineer', 'id="sign"'].map((mark) =>
+      pages.later.indexOf(mark),
+    )
+    expect(order).not.toContain(-1)
+    expect(order).toEqual(order.toSorted((a, b) => a - b))
+    expect(textOf(pages.later)).toMatch(
+      /Built by \S+ from import [0-9a-f-]{36} ?\. Approvals needed: 1 ?\..*operator review sign [0-9a-f-]{36} --key FILE --verdict approved --note TEXT --accept provisions_removed,/,
+    )
   })
 
   test('carries every passage of the version, and one script that its policy names', () => {

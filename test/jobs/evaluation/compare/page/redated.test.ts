@@ -42,7 +42,7 @@ test('passages from another day on are one entry where their texts are equal, an
   const page = changesSection(CHANGED_REPORT, changes, placeOf).source.replaceAll(/\s+/g, ' ')
   const cards = page.match(/<article.*?<\/article>/g) ?? []
   expect(cards).toHaveLength(2)
-  const [equal = '', other = ''] = cards
+  const [other = '', equal = ''] = cards
   expect(equal).toContain('3 passages with equal texts')
   expect(equal).toContain('in force from 2024-02-01 → 2024-03-01')
   for (const n of [0, 2, 3]) expect(equal).toContain(`<bdi>Rule ${n}</bdi>`)
