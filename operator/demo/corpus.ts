@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -7,6 +7,7 @@ import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { corpusFolderAt } from '#law/import/corpus/corpus-folder.ts'
+import { proposeSource } from '#law/import/corpus/propose-source.ts'
 import { cloneAt } from '#law/sources/git/clone.ts'
 import { openObjects } from '#law/sources/git/objects.ts'
 import { SOURCE_YAML, visibleFiles } from '#law/sources/list.ts'
@@ -60,6 +61,25 @@ export function corpusAt(path: string): DemoCorpus {
     mappingFile,
     questionsFile: existsSync(questions) ? questions : undefined,
   }
+}
+
+/** A line without a value, but for what may be empty. */
+const TO_FILL = /^\s*(?!subjects:|files:)[a-z_]+:$/gm
+
+/**
+ * Writes the `source.yaml` of a folder of law whose files do not state all that is needed.
+ * @throws OperatorError with what an editor must fill, where it wrote one.
+ */
+export async function assertStated(path: string): Promise<void> {
+  const { source, folder, mappingFile } = corpusFolderAt(path)
+  const file = join(folder, SOURCE_YAML)
+  if (source !== folder || mappingFile !== undefined || existsSync(file)) return
+  const { yaml, sentences } = await proposeSource(folder)
+  const count = yaml.match(TO_FILL)?.length ?? 0
+  if (count === 0) return
+  writeFileSync(file, yaml, { flag: 'wx' })
+  const lines = `${count} ${count === 1 ? 'line' : 'lines'} to fill, then start again`
+  throw new OperatorError([`Wrote ${file}: ${lines}.`, ...sentences].join('\n'))
 }
 
 function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowledge_base'] {

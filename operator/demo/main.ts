@@ -17,7 +17,7 @@ import { RECOMMENDED_MODEL, flagsWith, startOwnEncoder } from '#operator/command
 import { createProgress } from '#operator/command-line/progress.ts'
 import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
 import { readOrCreateState, writePrivately, writeState, type DemoState } from './state.ts'
-import { builtInCorpus, corpusAt, corpusDigest, type DemoCorpus } from './corpus.ts'
+import { assertStated, builtInCorpus, corpusAt, corpusDigest, type DemoCorpus } from './corpus.ts'
 import { demoFlags, type Assist, type DemoFlags } from './flags.ts'
 import { startInstallation, type Installation, type InstallationOptions } from './installation.ts'
 import { openPage } from './page.ts'
@@ -44,6 +44,7 @@ const OWN_LIMITS = {
 
 /** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
+  if (flags.corpus !== undefined) await assertStated(flags.corpus)
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
   if (flags.port !== undefined) await assertPortFree(flags.port)

@@ -1,7 +1,7 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { corpusAt, corpusDigest } from '#operator/demo/corpus.ts'
+import { assertStated, corpusAt, corpusDigest } from '#operator/demo/corpus.ts'
 import { firstTexts } from '#operator/demo/show.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { folderOfTest } from '#test/support/folder.ts'
@@ -27,6 +27,22 @@ test.each(['cfpb', 'de', 'eu', 'fr', 'obliqa'])(
     expect(corpusAt(path).mappingFile).toMatch(new RegExp(`law/import/corpus/mappings/${name}\\.json$`))
   },
 )
+
+test('a folder whose files do not state all gets a source.yaml, whose empty lines are counted, and keeps its own one', async () => {
+  const path = corpusFolder('law', 'act.html')
+  const file = join(path, 'source.yaml')
+  writeFileSync(
+    join(path, 'act.html'),
+    '<html lang="en"><h1>Pier Act</h1><h2>Section 1</h2><p>A pier has a lantern.</p>',
+  )
+  await expect(assertStated(path)).rejects.toThrow(
+    /^Wrote \S+source\.yaml: [2-7] lines to fill, then start again\.\n.*authority/s,
+  )
+  const written = readFileSync(file, 'utf8')
+  expect(written).toMatch(/^authority:$/m)
+  await assertStated(path)
+  expect(readFileSync(file, 'utf8')).toBe(written)
+})
 
 const EVERY_KIND = [
   'rules.md',
