@@ -1,3 +1,5 @@
+import { foldKey } from '#core/identity/fold.ts'
+
 /** What changes the sense of a rule in English, German and French, though few letters differ. */
 const UNITS =
   '(?:days?|weeks?|months?|years?|hours?|minutes?|Tage?n?|Wochen?|Monate?n?|Jahre?n?|Stunden?|Minuten?|jours?|semaines?|mois|ans?|années?|heures?)'
@@ -50,18 +52,14 @@ export function warningsOf(before: string, after: string): readonly string[] {
 /** What the pattern finds more often in a text than in the other one. */
 function beyond(text: string, other: string, pattern: RegExp): readonly string[] {
   const held = new Map<string, number>()
-  for (const [found] of other.matchAll(pattern)) held.set(keyOf(found), (held.get(keyOf(found)) ?? 0) + 1)
+  for (const [found] of other.matchAll(pattern)) held.set(foldKey(found), (held.get(foldKey(found)) ?? 0) + 1)
   const more: string[] = []
   for (const [found] of text.matchAll(pattern)) {
-    const left = held.get(keyOf(found)) ?? 0
-    if (left > 0) held.set(keyOf(found), left - 1)
+    const left = held.get(foldKey(found)) ?? 0
+    if (left > 0) held.set(foldKey(found), left - 1)
     else more.push(found)
   }
   return more
-}
-
-function keyOf(found: string): string {
-  return found.toLowerCase().replaceAll(/\s+/g, ' ')
 }
 
 function listed(found: readonly string[]): string {
