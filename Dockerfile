@@ -16,6 +16,10 @@ COPY law ./law
 COPY jobs ./jobs
 COPY operator ./operator
 
+# The commit of the image, as "operator status" and the metrics name it.
+ARG COMMIT=
+RUN printf %s "$COMMIT" > COMMIT
+
 # A named volume inherits the owner of the folder that it is mounted on. SOURCE_ROOTS of jobs names /sources.
 RUN mkdir -p /sources /var/lib/evidence/snapshots /var/lib/trace && chown -R node:node /var/lib/evidence /var/lib/trace
 VOLUME /var/lib/evidence /var/lib/trace

@@ -11,7 +11,6 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { openApiDocument } from './openapi.ts'
 import { ownMs, type GatewayMetrics } from './metrics.ts'
-import type { Readiness } from './readiness.ts'
 import { createIds, createRequestContext, type RequestContext } from './retrieve/request-context.ts'
 import { identify, readRequest, refusal, retrieve, type Finished, type PipelineDeps } from './retrieve/pipeline.ts'
 import { errorReply, idHeaders } from './retrieve/reply.ts'
@@ -216,25 +215,4 @@ function refuseUnreadable(socket: Duplex, error: ServiceError): void {
       reply.body,
     ]),
   )
-}
-
-/** Health, readiness and metrics, on a separate port that is never public. */
-export function createInternalApp(
-  readiness: Readiness,
-  metrics: GatewayMetrics,
-  clock: Pick<ClockCheck, 'fault' | 'isOwnFault'>,
-): FastifyInstance {
-  const app = Fastify({ logger: false, requestTimeout: GATEWAY_BOUNDS.internalRequestTimeoutMs })
-  app.get('/livez', () => ({ status: 'alive' }))
-  app.get('/readyz', (_request, reply) => {
-    const clockFault = clock.fault()
-    const faults = [...readiness.faults(), ...(clockFault !== undefined && clock.isOwnFault() ? [clockFault] : [])]
-    const isReady = faults.length === 0
-    const status = isReady ? 'ready' : 'not ready'
-    return reply
-      .code(isReady ? 200 : 503)
-      .send({ status, faults, dependencies: readiness.dependencies(), clock: clockFault })
-  })
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
-  return app
 }

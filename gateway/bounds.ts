@@ -24,7 +24,6 @@ export const GATEWAY_BOUNDS = {
   connectionsMin: 64,
   /** Connections that wait to be accepted, as far as the system allows (net.core.somaxconn); Node's default is 511. */
   waitingConnectionsMax: 4_096,
-  internalRequestTimeoutMs: 10_000,
   /** Time between two samples of the lag of the gateway's event loop. Each sample wakes the process. */
   eventLoopLagEveryMs: 50,
 
@@ -36,6 +35,18 @@ export const GATEWAY_BOUNDS = {
   searchAttemptTimeoutMs: 1_200,
   /** Time for which a failed node is tried last. */
   searchNodeCoolDownMs: 1_000,
+  /** Times of each node's last calls that are kept for its quantiles. */
+  searchNodeTimesKept: 512,
+
+  // Metrics.
+  /** Clients that metrics name; the others are one. */
+  clientsNamedMax: 200,
+  /** Entitlements whose usage is known. */
+  usageEntitlementsMax: 2_000,
+  /** Part of a quota from which its client is near it. */
+  nearShare: 0.8,
+  /** Keys that expire within so many days count as expiring. */
+  keyExpiryDays: 14,
 
   // Access.
   accessCacheMs: 4_000,

@@ -12,11 +12,11 @@ import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import { openAccessCache } from './access-cache.ts'
-import { createApp, createInternalApp } from './app.ts'
+import { createApp } from './app.ts'
 import { connectionsMax, descriptorLimits, gatewayConfig } from './config.ts'
+import { createInternal } from './internal.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { openGatewayLimits } from './limits.ts'
-import { createGatewayMetrics } from './metrics.ts'
 import { startReadiness } from './readiness.ts'
 import { createConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
@@ -41,10 +41,8 @@ await startOrExplain('The service could not start', async () => {
   const lifecycle = createLifecycle()
   const { counters } = limits
   const readiness = startReadiness({ database, counters, searchTier, lifecycle, endpoints: config, log })
-  const { inFlight } = lifecycle
-  const { dependencies } = readiness
-  const certificate = config.SEARCH_TLS_CERT
-  const metrics = createGatewayMetrics({ inFlight, dependencies, concurrency, clock, certificate })
+  const observed = { database, lifecycle, readiness, concurrency, clock, searchTier, redis: ledger.redis, log }
+  const internal = createInternal(config, observed)
   const app = createApp({
     ...limits,
     access,
@@ -52,7 +50,7 @@ await startOrExplain('The service could not start', async () => {
     searchTier,
     ledger,
     lifecycle,
-    metrics,
+    metrics: internal.metrics,
     clock,
     log,
     peppers: config.KEY_PEPPERS,
@@ -64,11 +62,10 @@ await startOrExplain('The service could not start', async () => {
     readerOf: readersOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
-  const internal = createInternalApp(readiness, metrics, clock)
   app.server.maxConnections = connectionsMax(descriptorLimits())
   // The public port opens first, so that readiness implies reachability.
   await app.listen({ ...hostAndPort(config.GATEWAY_LISTEN), backlog: GATEWAY_BOUNDS.waitingConnectionsMax })
-  await internal.listen(hostAndPort(config.GATEWAY_INTERNAL_LISTEN))
+  await internal.listen()
   const { maxConnections: connections_max } = app.server
   log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN, connections_max })
 
@@ -78,7 +75,7 @@ await startOrExplain('The service could not start', async () => {
     await sleep(config.DRAIN_MS)
     lifecycle.advance('refusing')
     await Promise.all([lifecycle.idle(hardDeadlineMs), sleep(GATEWAY_BOUNDS.refusingMinMs)])
-    await Promise.all([closeServer(app), closeServer(internal)])
+    await Promise.all([closeServer(app), internal.close()])
     readiness.stop()
     clock.stop()
     await Promise.all([ledger.close(), access.close()])

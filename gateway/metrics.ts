@@ -1,92 +1,148 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Histogram, type Registry } from 'prom-client'
+import { countExpiringKeys } from '#core/db/access.ts'
+import type { Database } from '#core/db/pool.ts'
 import { RestoredError } from '#core/db/restores.ts'
 import type { ClockCheck } from '#core/limits/clock-check.ts'
+import { createBoundedNames, createRegistry, createTally, gauge, registerPool } from '#core/platform/metrics.ts'
+import type { Refusals } from '#core/redis/refusals.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
-import type { DependencyStates } from './dependencies.ts'
+import type { Readiness } from './readiness.ts'
+import type { SearchTier } from './search-tier.ts'
+import type { UsageBoard } from './usage.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { PARTIES, STAGES, type RequestContext } from './retrieve/request-context.ts'
 import type { Finished } from './retrieve/pipeline.ts'
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 
-/** Prometheus metrics of the gateway. Labels are codes and stage names, never values that a caller sent. */
+/**
+ * Prometheus metrics of the gateway. Labels are codes, stage names, and names that operators gave, never values that a
+ * caller sent. A request changes integers, and observes histograms whose labels were resolved before.
+ */
 export interface GatewayMetrics {
   finished(context: RequestContext, finished: Finished): void
-  text(): Promise<string>
-  readonly contentType: string
+  readonly registry: Registry
 }
 
 /** Sources that are read when the metrics are collected. */
 export interface Observed {
   readonly inFlight: () => number
-  readonly dependencies: () => DependencyStates
+  readonly readiness: Pick<Readiness, 'dependencies' | 'knowledgeBases'>
   readonly concurrency: Pick<ConcurrencyLimit, 'state'>
   readonly clock: Pick<ClockCheck, 'register'>
+  readonly searchTier: Pick<SearchTier, 'register'>
+  readonly usage: UsageBoard
+  readonly refusals: Pick<Refusals, 'add'>
+  readonly database: Database
+  /** Of the keys that this runtime accepts. */
+  readonly environment: string
   /** Path of this process's certificate. */
   readonly certificate: string | undefined
 }
 
 export function createGatewayMetrics(observed: Observed): GatewayMetrics {
-  const registers = [new Registry()]
-  const [registry] = registers
-  if (registry === undefined) throw new Error('no registry')
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: GATEWAY_BOUNDS.eventLoopLagEveryMs })
-  const requests = new Counter({
-    name: 'evidence_requests_total',
-    help: 'Finished exchanges by status, error code and decision.',
-    labelNames: ['status', 'code', 'decision'],
-    registers,
-  })
-  const total = new Histogram({
-    name: 'evidence_request_seconds',
-    help: 'From the request line to the reply.',
-    buckets: SECONDS,
-    registers,
-  })
-  const own = new Histogram({
-    name: 'evidence_gateway_own_seconds',
-    help: 'Total less the time awaiting caller, Redis, Postgres, provider and search.',
-    buckets: SECONDS,
-    registers,
-  })
-  const stages = new Histogram({
-    name: 'evidence_stage_seconds',
-    help: 'Each stage.',
-    labelNames: ['stage'],
-    buckets: SECONDS,
-    registers,
-  })
-  const waits = new Histogram({
-    name: 'evidence_wait_seconds',
-    help: 'Time awaiting each outside party, per context.',
-    labelNames: ['party'],
-    buckets: SECONDS,
-    registers,
-  })
+  const registry = createRegistry(GATEWAY_BOUNDS.eventLoopLagEveryMs)
+  const registers = [registry]
+  const histogram = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Histogram({ name, help, labelNames: [...labelNames], buckets: SECONDS, registers })
+  const total = histogram('evidence_request_seconds', 'From the request line to the reply.')
+  const own = histogram(
+    'evidence_gateway_own_seconds',
+    'Total less the time awaiting caller, Redis, Postgres, provider and search.',
+  )
+  const stages = histogram('evidence_stage_seconds', 'Each stage.', ['stage'])
+  const waits = histogram('evidence_wait_seconds', 'Time awaiting each outside party, per context.', ['party'])
   const restores = new Counter({
     name: 'evidence_restore_refusals_total',
     help: 'Requests refused because Postgres was restored to an earlier state.',
     registers,
   })
   const countModels = registerModels(registers)
-  registerGauges(registers, observed)
+  const count = registerOutcomes(registry, observed.refusals)
+  registerGauges(registry, observed)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
   return {
-    finished: ({ timings }, { reply, error, decision, rewriter, reader }) => {
-      requests.inc({ status: String(reply.status), code: error?.code ?? '', decision: decision ?? '' })
-      if (error?.cause instanceof RestoredError) restores.inc()
-      countModels(rewriter, reader)
+    finished: (context, finished) => {
+      const { timings, usage } = context
+      count(context, finished)
+      if (usage !== undefined) observed.usage.note(usage)
+      countModels(finished.rewriter, finished.reader)
+      if (finished.error?.cause instanceof RestoredError) restores.inc()
       total.observe(timings.totalMs() / 1_000)
       own.observe(ownMs(timings) / 1_000)
       for (const { name, ms } of timings.stages) ofStage[name].observe(ms / 1_000)
       for (const party of PARTIES) ofParty[party].observe(timings.waitedMs[party] / 1_000)
     },
-    text: () => registry.metrics(),
-    contentType: registry.contentType,
+    registry,
   }
+}
+
+/** Buckets of scores, which lie between 0 and 1. */
+const SCORES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+
+/** What became of requests: in all, by client, by knowledge base, and where failures arose. */
+function registerOutcomes(
+  registry: Registry,
+  refusals: Observed['refusals'],
+): (context: RequestContext, finished: Finished) => void {
+  const tally = (name: string, help: string, labels: readonly string[]) => {
+    const made = createTally(name, help, labels)
+    made.register(registry)
+    return made
+  }
+  const requests = tally('evidence_requests_total', 'Finished exchanges by status, error code and decision.', [
+    'status',
+    'code',
+    'decision',
+  ])
+  const byClient = tally(
+    'evidence_client_requests_total',
+    'Requests of each client by outcome: the decision, the limit that refused it, or the code of the error.',
+    ['client', 'outcome'],
+  )
+  const decisions = tally('evidence_decisions_total', 'Answers and abstentions of each knowledge base.', [
+    'knowledge_base',
+    'decision',
+  ])
+  const failures = tally('evidence_failed_requests_total', 'Requests that ended with 503, by the stage that failed.', [
+    'stage',
+    'code',
+  ])
+  const scores = new Histogram({
+    name: 'evidence_first_passage_score',
+    help: 'Score of the first passage that was found, of each knowledge base.',
+    labelNames: ['knowledge_base'],
+    buckets: SCORES,
+    registers: [registry],
+  })
+  const ofKnowledgeBase = new Map<string, { observe(score: number): void }>()
+  const named = createBoundedNames(GATEWAY_BOUNDS.clientsNamedMax)
+  return ({ client, about, timings, firstScore }, { reply, error, decision }) => {
+    const code = error?.code ?? ''
+    requests.add(String(reply.status), code, decision ?? '')
+    const outcome = decision ?? limitOf(error) ?? code
+    if (client !== undefined) byClient.add(named(client), outcome)
+    if (REFUSALS.has(reply.status)) refusals.add(about.client_id ?? '', reply.status, outcome)
+    const { knowledge_base: base } = about
+    if (base !== undefined && decision !== undefined) {
+      decisions.add(base, decision)
+      let score = ofKnowledgeBase.get(base)
+      if (score === undefined) ofKnowledgeBase.set(base, (score = scores.labels(base)))
+      score.observe(firstScore ?? 0)
+    }
+    if (reply.status === 503) failures.add(timings.stages.at(-1)?.name ?? 'headers', code)
+  }
+}
+
+/** Statuses by which a caller learns that it, or the service, has to change something. */
+const REFUSALS = new Set([401, 403, 429, 503])
+
+/** Which limit refused a request; undefined: none did. */
+function limitOf(error: Finished['error']): string | undefined {
+  return error?.status === 429 ? error.details?.[0]?.reason : undefined
 }
 
 function registerModels(registers: Registry[]): (rewriter: Finished['rewriter'], reader: Finished['reader']) => void {
@@ -109,42 +165,55 @@ function registerModels(registers: Registry[]): (rewriter: Finished['rewriter'],
 }
 
 /** Their values are read when they are collected. */
-function registerGauges(registers: Registry[], observed: Observed): void {
-  const { inFlight, dependencies, concurrency, clock, certificate } = observed
-  for (const registry of registers) {
-    clock.register(registry)
-    registerCertificate(registry, certificate)
-  }
-  new Gauge({
-    name: 'evidence_requests_in_flight',
-    help: 'Exchanges under way.',
-    registers,
-    collect() {
-      this.set(inFlight())
-    },
-  })
-  new Gauge({
-    name: 'evidence_concurrent_requests',
-    help: 'Requests that may run at once (limit), that run (active), and that wait for a slot (waiting).',
-    labelNames: ['state'],
-    registers,
-    collect() {
+function registerGauges(registry: Registry, observed: Observed): void {
+  const { inFlight, readiness, concurrency, clock, certificate, searchTier, usage, database, environment } = observed
+  clock.register(registry)
+  registerCertificate(registry, certificate)
+  searchTier.register(registry)
+  registerPool(registry, database)
+  gauge(registry, 'evidence_requests_in_flight', 'Exchanges under way.', [], () => [[{}, inFlight()]])
+  gauge(
+    registry,
+    'evidence_concurrent_requests',
+    'Requests that may run at once (limit), that run (active), and that wait for a slot (waiting).',
+    ['state'],
+    () => {
       const { limit, active, waiting } = concurrency.state()
-      this.set({ state: 'limit' }, limit)
-      this.set({ state: 'active' }, active)
-      this.set({ state: 'waiting' }, waiting)
+      return Object.entries({ limit, active, waiting }).map(([state, value]) => [{ state }, value])
     },
+  )
+  gauge(registry, 'evidence_dependency_up', '1 while the dependency can be used, else 0.', ['dependency'], () =>
+    Object.entries(readiness.dependencies()).map(([dependency, { state }]) => [{ dependency }, Number(state === 'up')]),
+  )
+  gauge(
+    registry,
+    'evidence_knowledge_base_served',
+    '1 while this gateway can serve the knowledge base; 0: /readyz has the reason.',
+    ['knowledge_base', 'version'],
+    () =>
+      readiness
+        .knowledgeBases()
+        .map(({ knowledge_base, version, reason }) => [
+          { knowledge_base, version: version ?? '' },
+          Number(reason === null),
+        ]),
+  )
+  gauge(registry, 'evidence_clients_near_limit', 'Entitlements near a limit, by limit.', ['limit'], () => {
+    const near = usage.near()
+    const { nearShare } = GATEWAY_BOUNDS
+    return [
+      [{ limit: 'day' }, near.filter(({ day }) => day >= nearShare).length],
+      [{ limit: 'month' }, near.filter(({ month }) => month >= nearShare).length],
+      [{ limit: 'exposure' }, near.filter(({ tightened }) => tightened).length],
+    ]
   })
-  new Gauge({
-    name: 'evidence_dependency_up',
-    help: '1 while the dependency can be used, else 0.',
-    labelNames: ['dependency'],
-    registers,
-    collect() {
-      for (const [dependency, { state }] of Object.entries(dependencies()))
-        this.set({ dependency }, Number(state === 'up'))
-    },
-  })
+  gauge(
+    registry,
+    'evidence_api_keys_expiring',
+    `API keys that expire within ${GATEWAY_BOUNDS.keyExpiryDays} days and have no successor.`,
+    ['environment'],
+    async () => [[{ environment }, await countExpiringKeys(database, environment, GATEWAY_BOUNDS.keyExpiryDays)]],
+  )
 }
 
 function byName<Name extends string, Child>(

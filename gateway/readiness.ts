@@ -1,4 +1,4 @@
-import { readModelNeeds, type ModelNeeds } from '#core/db/access.ts'
+import { readServed, type ModelNeeds, type ServedKnowledgeBase } from '#core/db/access.ts'
 import { activeVersions } from '#core/db/versions.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -34,7 +34,17 @@ export interface Readiness {
   /** Reasons against readiness, from memory; empty: ready. */
   faults(): readonly string[]
   dependencies(): DependencyStates
+  /** Knowledge bases that callers may ask. One that cannot be served is no fault of this gateway. */
+  knowledgeBases(): readonly KnowledgeBaseState[]
   stop(): void
+}
+
+export interface KnowledgeBaseState {
+  readonly knowledge_base: string
+  /** The active one; null: there is none. */
+  readonly version: string | null
+  /** Why it cannot be served; null: it can. */
+  readonly reason: string | null
 }
 
 export function startReadiness({
@@ -48,6 +58,7 @@ export function startReadiness({
   const startedMs = performance.now()
   let answerable = false
   let schemaFault: string | undefined
+  let served: readonly ServedKnowledgeBase[] = []
   let modelFault: string | undefined = 'what the active versions need is not known yet'
   const monitor = startDependencyMonitor(
     {
@@ -67,8 +78,18 @@ export function startReadiness({
       },
       // While Postgres is away, what was known last holds.
       models: async () => {
-        const needs = await readModelNeeds(database).catch(() => undefined)
-        if (needs !== undefined) modelFault = missingEndpoint(needs, endpoints)
+        const read = await readServed(database).catch(() => undefined)
+        if (read !== undefined) {
+          served = read
+          modelFault = missingEndpoint(
+            {
+              embedding: read.some(({ embedding }) => embedding),
+              rewriter: read.some(({ rewriter }) => rewriter),
+              reader: read.some(({ reader }) => reader),
+            },
+            endpoints,
+          )
+        }
         return modelFault
       },
     },
@@ -81,8 +102,23 @@ export function startReadiness({
       return schemaFault === undefined ? unreached : [schemaFault, ...unreached]
     },
     dependencies: () => monitor.states(),
+    knowledgeBases: () => served.map((one) => stateOf(one, searchTier, endpoints)),
     stop: () => monitor.stop(),
   }
+}
+
+function stateOf(
+  served: ServedKnowledgeBase,
+  searchTier: Pick<SearchTier, 'serves'>,
+  endpoints: ReadinessDeps['endpoints'],
+): KnowledgeBaseState {
+  const { knowledge_base, version_id: version } = served
+  const reasonOf = (): string | null => {
+    if (version === null) return 'no version is active'
+    if (!searchTier.serves(version)) return 'no search node that answers holds its active version'
+    return missingEndpoint(served, endpoints) ?? null
+  }
+  return { knowledge_base, version, reason: reasonOf() }
 }
 
 /** Undefined: this gateway has what the active versions need. */

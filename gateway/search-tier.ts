@@ -1,5 +1,7 @@
 import { status } from '@grpc/grpc-js'
+import { Histogram, type Registry } from 'prom-client'
 import type { Log } from '#core/platform/log.ts'
+import { createTally, gauge } from '#core/platform/metrics.ts'
 import { openSearchNodeClient, isGrpcError, type CallFacts, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
@@ -13,7 +15,28 @@ export interface SearchTier {
   isReachable(timeoutMs: number): Promise<boolean>
   /** Whether a node had the version when it was asked last. */
   holds(versionId: string): boolean
+  /** Whether a node that answers had the version when it was asked last. */
+  serves(versionId: string): boolean
+  /** What is known of each node. */
+  nodes(): readonly NodeState[]
+  register(registry: Registry): void
   close(): void
+}
+
+/** A node as this gateway sees it. */
+export interface NodeState {
+  readonly node: string
+  /** Whether it answered when it was asked last. */
+  readonly up: boolean
+  readonly inFlight: number
+  /** Versions that it holds. */
+  readonly held: readonly string[]
+  /** Calls since the start, and those of them after which another node was asked. */
+  readonly calls: number
+  readonly passedOver: number
+  /** Of the last calls; NaN: there was none. */
+  readonly p50Ms: number
+  readonly p99Ms: number
 }
 
 /** A result with the address of the node that gave it. */
@@ -30,6 +53,12 @@ interface Node {
   failedAtMs: number
   /** Versions that it had when it was asked last; undefined: it was not asked yet. */
   held: ReadonlySet<string> | undefined
+  isUp: boolean
+  calls: number
+  passedOver: number
+  /** Times of the last calls, ms; one overwrites the oldest. */
+  readonly lastMs: Float64Array
+  readonly seconds: { observe(seconds: number): void }
 }
 
 /** @param now milliseconds on a monotonic clock. */
@@ -39,30 +68,13 @@ export function openSearchTier(
   log: Log,
   now: () => number = () => performance.now(),
 ): SearchTier {
-  const nodes: Node[] = addresses.map((address) => ({
-    client: openSearchNodeClient(address, clientCredentials(address, transport)),
-    inFlight: 0,
-    failedAtMs: Number.NEGATIVE_INFINITY,
-    held: undefined,
-  }))
+  const metrics = createNodeMetrics()
+  const nodes = addresses.map((address) => createNode(address, transport, metrics.seconds.labels(address)))
   let turn = 0
 
   function inOrder(versionId: string): readonly Node[] {
     turn = (turn + 1) % nodes.length
     return ordered([...nodes.slice(turn), ...nodes.slice(0, turn)], versionId, now())
-  }
-
-  async function ask(node: Node, timeoutMs: number, signal: AbortSignal, call: Call): Promise<NodeResult> {
-    node.inFlight++
-    try {
-      const { address: name } = node.client
-      return { ...(await node.client.search(call.request, timeoutMs, signal, call.about)), node: name }
-    } catch (error) {
-      if (!signal.aborted && isFailureOfNode(error, timeoutMs)) node.failedAtMs = now()
-      throw error
-    } finally {
-      node.inFlight--
-    }
   }
 
   return {
@@ -74,10 +86,18 @@ export function openSearchTier(
         if (leftMs <= 0) break
         signal.throwIfAborted()
         try {
-          return await ask(node, Math.min(leftMs, GATEWAY_BOUNDS.searchAttemptTimeoutMs), signal, { request, about })
+          return await ask(
+            node,
+            Math.min(leftMs, GATEWAY_BOUNDS.searchAttemptTimeoutMs),
+            signal,
+            { request, about },
+            now,
+          )
         } catch (error) {
           last = error
           if (!isWorthAnotherNode(error)) break
+          node.passedOver++
+          metrics.passedOver.add(node.client.address, isGrpcError(error) ? status[error.code] : 'UNKNOWN')
           log.warn('search node passed over', { ...about, node: node.client.address }, error)
         }
       }
@@ -89,15 +109,102 @@ export function openSearchTier(
         () => false,
       ),
     holds: (versionId) => nodes.some(({ held }) => held?.has(versionId) === true),
+    serves: (versionId) => nodes.some(({ isUp, held }) => isUp && held?.has(versionId) === true),
+    nodes: () => nodes.map(stateOf),
+    register: (registry) => metrics.register(registry, nodes),
     close: () => {
       for (const node of nodes) node.client.close()
     },
   }
 }
 
+function createNode(address: string, transport: TransportSettings, seconds: Node['seconds']): Node {
+  return {
+    client: openSearchNodeClient(address, clientCredentials(address, transport)),
+    inFlight: 0,
+    failedAtMs: Number.NEGATIVE_INFINITY,
+    held: undefined,
+    isUp: false,
+    calls: 0,
+    passedOver: 0,
+    lastMs: new Float64Array(GATEWAY_BOUNDS.searchNodeTimesKept),
+    seconds,
+  }
+}
+
+async function ask(
+  node: Node,
+  timeoutMs: number,
+  signal: AbortSignal,
+  call: Call,
+  now: () => number,
+): Promise<NodeResult> {
+  node.inFlight++
+  const fromMs = now()
+  try {
+    const { address: name } = node.client
+    return { ...(await node.client.search(call.request, timeoutMs, signal, call.about)), node: name }
+  } catch (error) {
+    if (!signal.aborted && isFailureOfNode(error, timeoutMs)) node.failedAtMs = now()
+    throw error
+  } finally {
+    node.inFlight--
+    const tookMs = now() - fromMs
+    node.lastMs[node.calls++ % node.lastMs.length] = tookMs
+    node.seconds.observe(tookMs / 1_000)
+  }
+}
+
 async function look(node: Node, timeoutMs: number): Promise<void> {
-  const { loaded } = await node.client.status(timeoutMs)
+  const { loaded } = await node.client.status(timeoutMs).catch((error: unknown) => {
+    node.isUp = false
+    throw error
+  })
+  node.isUp = true
   node.held = new Set(loaded.filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId))
+}
+
+function stateOf({ client, inFlight, held, isUp, calls, passedOver, lastMs }: Node): NodeState {
+  const sorted = lastMs.subarray(0, Math.min(calls, lastMs.length)).toSorted()
+  const quantile = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
+  return {
+    node: client.address,
+    up: isUp,
+    inFlight,
+    held: [...(held ?? [])],
+    calls,
+    passedOver,
+    p50Ms: quantile(0.5),
+    p99Ms: quantile(0.99),
+  }
+}
+
+function createNodeMetrics() {
+  const seconds = new Histogram({
+    name: 'evidence_node_seconds',
+    help: 'Calls of each search node, those without an answer included.',
+    labelNames: ['node'],
+    buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
+    registers: [],
+  })
+  const passedOver = createTally(
+    'evidence_node_passed_over_total',
+    'Calls after which another search node was asked, by gRPC code.',
+    ['node', 'reason'],
+  )
+  return {
+    seconds,
+    passedOver,
+    register(registry: Registry, nodes: readonly Node[]): void {
+      registry.registerMetric(seconds)
+      passedOver.register(registry)
+      const each = (name: string, help: string, value: (node: Node) => number): void =>
+        gauge(registry, name, help, ['node'], () => nodes.map((node) => [{ node: node.client.address }, value(node)]))
+      each('evidence_node_up', '1 while the search node answers.', ({ isUp }) => Number(isUp))
+      each('evidence_node_in_flight', 'Calls of the search node under way.', ({ inFlight }) => inFlight)
+      each('evidence_node_versions', 'Versions that the search node holds.', ({ held }) => held?.size ?? 0)
+    },
+  }
 }
 
 /** Orders nodes by lack of the version and recent failure (last), then by load (least first); ties stay. */

@@ -19,6 +19,11 @@ export const SEARCH_NODE_VARIABLES = {
     help: 'host:port of the gRPC service',
     fallback: '127.0.0.1:7070',
   },
+  SEARCH_INTERNAL_LISTEN: {
+    schema: listenAddress('127.0.0.1:7071'),
+    help: 'host:port of metrics and of the versions that are loaded; keep it off the public network',
+    fallback: '127.0.0.1:7071',
+  },
   SEARCH_THREADS: {
     schema: wholeNumber(1, SEARCH_NODE_BOUNDS.searchThreadsMax, availableParallelism()),
     help: 'scoring threads',

@@ -6,11 +6,13 @@ import type { Manifest } from '#core/index/format/manifest.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import type { Internal } from '#core/platform/internal-server.ts'
 import type { Log } from '#core/platform/log.ts'
 import { serverCredentials } from '#core/rpc/transport.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import type { SearchNodeConfig } from './config.ts'
 import { startEngineChecks, type EngineCheckOptions } from './engine-check.ts'
+import { createNodeMetrics } from './metrics.ts'
 import { collectGarbage } from './threads/collect-garbage.ts'
 import { NodeError } from './node-error.ts'
 import { SearchPool } from './threads/pool.ts'
@@ -22,6 +24,8 @@ import { Versions } from './versions.ts'
 
 export interface SearchNode {
   readonly port: number
+  /** What the internal port tells. A version that is wanted and not loaded is no fault of the others. */
+  readonly internal: Internal
   /** Fails health, answers calls for the drain period, finishes calls in flight, then ends the threads. */
   stop(): Promise<void>
 }
@@ -57,16 +61,13 @@ export async function startSearchNode(
     onState: (versionId, isServed) => server.setServed(versionId, isServed),
     onDamaged: (versionId, reason) => log.error('damaged version unloaded', { version_id: versionId, reason }),
   })
-  const server = createServer({ pool, versions, log })
+  const metrics = createNodeMetrics()
+  const server = createServer({ pool, versions, metrics, log })
   const scrub = startScrub(versions, config.MANIFEST_PUBLIC_KEY, log)
   const engines = startEngineChecks(config, versions, log, engineChecks)
-  const serving = startServing({
-    file: store.servingFile,
-    publicKeysDer: config.MANIFEST_PUBLIC_KEY,
-    versions,
-    onServing: () => server.serve(),
-    log,
-  })
+  const { MANIFEST_PUBLIC_KEY: publicKeysDer, SEARCH_TLS_CERT: certificate } = config
+  const serving = startServing({ file: store.servingFile, publicKeysDer, versions, onServing: server.serve, log })
+  metrics.observe({ pool, versions, wanted: serving.wanted, store, certificate })
   async function endThreads(): Promise<void> {
     serving.stop()
     await scrub.stop()
@@ -80,6 +81,7 @@ export async function startSearchNode(
   })
   return {
     port,
+    internal: { registry: metrics.registry, ready: () => readyState(versions, serving.wanted()) },
     async stop() {
       server.stopServing()
       await wait(config.DRAIN_MS)
@@ -87,6 +89,11 @@ export async function startSearchNode(
       await endThreads()
     },
   }
+}
+
+function readyState(versions: Versions, wanted: readonly string[]) {
+  const loaded = versions.costs().map(({ versionId }) => versionId)
+  return { faults: [], loaded, missing: wanted.filter((id) => !loaded.includes(id)) }
 }
 
 /** The thread that hashes artifacts. It ends after an idle period. */

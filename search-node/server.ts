@@ -7,6 +7,7 @@ import { searchNodeService } from '#core/rpc/messages.ts'
 import { CALL_FACTS, type CallFacts } from '#core/rpc/search-client.ts'
 import type { NodeStatus, PreparedVersion } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
+import type { NodeMetrics } from './metrics.ts'
 import { NodeError } from './node-error.ts'
 import type { CallDeadline } from './call-deadline.ts'
 import type { SearchPool } from './threads/pool.ts'
@@ -16,6 +17,7 @@ import type { Versions } from './versions.ts'
 const SERVICE_NAME = 'evidence.search.v1.SearchNode'
 
 export interface ServerDependencies {
+  readonly metrics: NodeMetrics
   readonly pool: SearchPool
   readonly versions: Versions
   readonly log: Log
@@ -34,7 +36,7 @@ export interface SearchServer {
   close(timeoutMs: number): Promise<void>
 }
 
-export function createServer({ pool, versions, log }: ServerDependencies): SearchServer {
+export function createServer({ pool, versions, metrics, log }: ServerDependencies): SearchServer {
   const server = new Server({
     'grpc.max_receive_message_length': RPC_BOUNDS.grpcMessageBytesMax,
     'grpc.max_send_message_length': RPC_BOUNDS.grpcMessageBytesMax,
@@ -76,7 +78,9 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   }
 
   server.addService(withEncodedReplies(searchNodeService), {
-    Search: unary(log, (request, deadline, about) => search({ pool, versions, log }, request, deadline, about)),
+    Search: unary(log, (request, deadline, about) =>
+      search({ pool, versions, metrics, log }, request, deadline, about),
+    ),
     PrepareVersion: unary(log, prepare),
     ReleaseVersion: unary(log, release),
     GetStatus: unary(log, getStatus),
@@ -112,7 +116,7 @@ function createHealth(server: Server): Pick<SearchServer, 'serve' | 'setServed' 
 
 /** A search that reads altered bytes fails, and the version is unloaded. */
 async function search(
-  { pool, versions, log }: ServerDependencies,
+  { pool, versions, metrics, log }: ServerDependencies,
   request: unknown,
   deadline: CallDeadline,
   about: CallFacts,
@@ -120,14 +124,17 @@ async function search(
   const { versionId, projection, ...input } = parseSearch(request)
   const beganMs = performance.now()
   const lease = versions.borrow(versionId, projection)
+  let code = 'OK'
   try {
     if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
     return await pool.search({ versionId, input }, deadline)
   } catch (error) {
+    code = error instanceof NodeError ? error.code : 'INTERNAL'
     if (error instanceof NodeError && error.code === 'DATA_LOSS') versions.unloadDamaged(lease.artifact, error.message)
     throw error
   } finally {
     lease.release()
+    metrics.searched(versionId, code, performance.now() - beganMs)
     // Evaluations ask without a request.
     if (about.request_id !== undefined)
       log.info('search', { ...about, version_id: versionId, ms: Math.round((performance.now() - beganMs) * 100) / 100 })

@@ -21,15 +21,17 @@ interface ServingDeps {
  * Loads the versions of the list, at the start and when it changes, so that a node depends on nothing but the store. A
  * version that does not verify is passed over until the list changes. What could not be read is tried again.
  */
-export function startServing(deps: ServingDeps): { stop(): void } {
+export function startServing(deps: ServingDeps): { wanted(): readonly string[]; stop(): void } {
   const stopping = new AbortController()
   const { signal } = stopping
   let loaded: string | undefined
+  let wanted: readonly string[] = []
 
   async function run(): Promise<void> {
     for (let failures = 0; !signal.aborted;) {
       try {
         const list = await listIn(deps.file)
+        wanted = servedVersions(list, deps.publicKeysDer).map(({ versionId }) => versionId)
         if (list !== loaded && (await loadAll(deps, list, signal))) {
           loaded = list
           deps.onServing()
@@ -46,7 +48,7 @@ export function startServing(deps: ServingDeps): { stop(): void } {
     }
   }
   void run()
-  return { stop: () => stopping.abort() }
+  return { wanted: () => wanted, stop: () => stopping.abort() }
 }
 
 /** A store without a list has no active version yet. @throws Error where the store itself cannot be read. */

@@ -24,6 +24,15 @@ export interface VersionLease {
   release(): void
 }
 
+export interface VersionCost {
+  readonly versionId: string
+  readonly bytes: number
+  readonly passages: number
+  readonly loadMs: number
+  /** Since it is loaded. */
+  readonly ageMs: number
+}
+
 export interface Prepared {
   readonly alreadyLoaded: boolean
   readonly passages: number
@@ -34,6 +43,11 @@ interface Version {
   state: 'loading' | 'loaded' | 'releasing'
   leases: number
   artifact: ArtifactRef | undefined
+  /** Of all files, as the manifest says. */
+  bytes: number
+  /** When its load began and how long it took; monotonic, ms. */
+  readonly loadBeganMs: number
+  loadMs: number
   /** The current load or release; callers that need its end await it. */
   work: Promise<void>
   onLeasesBack: (() => void) | undefined
@@ -162,6 +176,16 @@ export class Versions {
     return this.#damaged
   }
 
+  /** What the loaded versions take, for metrics. */
+  costs(): readonly VersionCost[] {
+    const now = performance.now()
+    return [...this.#versions].flatMap(([versionId, { state, bytes, loadMs, loadBeganMs, artifact }]) =>
+      state === 'loaded'
+        ? [{ versionId, bytes, passages: artifact?.passages ?? 0, loadMs, ageMs: now - loadBeganMs - loadMs }]
+        : [],
+    )
+  }
+
   status(): readonly LoadedVersion[] {
     return [...this.#versions].map(([versionId, { digest, leases, state }]) => ({
       versionId,
@@ -182,6 +206,9 @@ export class Versions {
       state: 'loading',
       leases: 0,
       artifact: undefined,
+      bytes: 0,
+      loadBeganMs: performance.now(),
+      loadMs: 0,
       work: Promise.resolve(),
       onLeasesBack: undefined,
     }
@@ -216,6 +243,8 @@ export class Versions {
         )
       version.artifact = artifactRef(folder, manifest)
       await openEverywhere(version.artifact)
+      version.bytes = Object.values(manifest.files).reduce((sum, file) => sum + (file?.bytes ?? 0), 0)
+      version.loadMs = performance.now() - version.loadBeganMs
       version.state = 'loaded'
       this.#dependencies.onState(versionId, true)
     } catch (error) {

@@ -5,6 +5,7 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows } from './rows.ts'
 import { withdrawalInForceSchema } from './withdrawals.ts'
 
 const profileSchema = z.object({
@@ -48,6 +49,8 @@ export type Entitlement = z.infer<typeof entitlementSchema>
 const accessSchema = z.object({
   api_key_id: z.string(),
   client_id: z.string(),
+  /** Its name, which another organization's client may have too. */
+  client: z.string(),
   organization_id: z.string(),
   environment: z.enum(['test', 'live']),
   scopes: z.array(z.string()),
@@ -72,7 +75,7 @@ const PROFILE = `json_build_object('id', v.profile_id, 'version_id', v.id, 'pass
  * key are therefore consistent.
  */
 const READ_ACCESS = `
-  select k.id as api_key_id, k.client_id, c.organization_id, k.environment, k.scopes, k.expires_at, k.revoked_at,
+  select k.id as api_key_id, k.client_id, c.name as client, c.organization_id, k.environment, k.scopes, k.expires_at, k.revoked_at,
     f.epoch as fingerprint_epoch, f.wrapped as fingerprint_wrapped,
     coalesce((
       select json_agg(json_build_object('id', e.id, 'active', e.active and c.active and o.active, 'knowledge_base_id',
@@ -112,18 +115,47 @@ const validDigestsSchema = z.tuple([z.object({ digests: z.instanceof(Buffer) })]
 /** The triggers of the access tables notify on this channel; it carries no payload. */
 const LISTEN = 'listen access_changed'
 
-/** What any active version needs of every gateway. A stored profile without a rewriter may say so or not. */
-const MODEL_NEEDS = `
-  select coalesce(bool_or(v.embedding is not null), false) as embedding,
-    coalesce(bool_or(jsonb_typeof(v.profile -> 'rewriter') = 'object'), false) as rewriter,
-    coalesce(bool_or(jsonb_typeof(v.profile -> 'reader') = 'object'), false) as reader
-  from active_versions as a join corpus_versions as v on v.id = a.version_id`
-const modelNeedsSchema = z.tuple([z.object({ embedding: z.boolean(), rewriter: z.boolean(), reader: z.boolean() })])
+/**
+ * Knowledge bases that callers may ask, with what their active versions need of every gateway. A stored profile without a
+ * rewriter may say so or not.
+ */
+const SERVED = `
+  select k.slug as knowledge_base, a.version_id, v.embedding is not null as embedding,
+    coalesce(jsonb_typeof(v.profile -> 'rewriter') = 'object', false) as rewriter,
+    coalesce(jsonb_typeof(v.profile -> 'reader') = 'object', false) as reader
+  from knowledge_bases as k
+  left join active_versions as a on a.knowledge_base_id = k.id
+  left join corpus_versions as v on v.id = a.version_id
+  where a.version_id is not null
+    or exists (select from entitlements as e where e.knowledge_base_id = k.id and e.active)
+  order by k.slug`
+const servedSchema = z.object({
+  knowledge_base: z.string(),
+  /** Null: none is active. */
+  version_id: z.string().nullable(),
+  embedding: z.boolean(),
+  rewriter: z.boolean(),
+  reader: z.boolean(),
+})
+export type ServedKnowledgeBase = z.infer<typeof servedSchema>
 /** Kinds of models that active versions are served with. */
-export type ModelNeeds = z.infer<typeof modelNeedsSchema>[0]
+export type ModelNeeds = Pick<ServedKnowledgeBase, 'embedding' | 'rewriter' | 'reader'>
 
-export async function readModelNeeds(database: Queryable): Promise<ModelNeeds> {
-  return modelNeedsSchema.parse((await database.query(MODEL_NEEDS)).rows)[0]
+export function readServed(database: Queryable): Promise<readonly ServedKnowledgeBase[]> {
+  return readRows(database, servedSchema, SERVED)
+}
+
+/** A key that a later one of its client has replaced does not count. */
+const EXPIRING_KEYS = `
+  select count(*)::int as count from api_keys as k
+  where k.environment = $1 and k.revoked_at is null and k.expires_at between now() and now() + make_interval(days => $2)
+    and not exists (select from api_keys as n where n.client_id = k.client_id and n.environment = k.environment
+      and n.revoked_at is null and n.expires_at > k.expires_at)`
+const countSchema = z.object({ count: z.int() })
+
+/** Keys that expire within the days, and whose client has no later one. */
+export async function countExpiringKeys(database: Queryable, environment: string, days: number): Promise<number> {
+  return (await readRow(database, countSchema, EXPIRING_KEYS, [environment, days]))?.count ?? 0
 }
 
 /** @param connection stays open; each notification on it means that some access changed. */

@@ -33,21 +33,27 @@ export interface NewKey {
 
 const expiry = z.object({ expires_at: z.date() })
 
-const KEYS = `
+const keys = (column = '', joined = ''): string => `
   select y.id, y.prefix, o.name as organization, y.client_id, c.name as client, y.environment, y.scopes, y.pepper,
     case when y.revoked_at is not null then 'revoked' when y.expires_at <= now() then 'expired'
     else 'valid' end as state,
-    y.created_at, y.expires_at, y.revoked_at
-  from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id`
+    y.created_at, y.expires_at, y.revoked_at${column}
+  from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id ${joined}`
 
 /** Only the clock of the database determines when a key expires. */
 const INSERT = `
   insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at)
   values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
   returning expires_at`
-const LIST = `${KEYS} where ($1::uuid is null or y.client_id = $1) order by o.name, c.name, y.created_at desc limit $2`
+/** By the index on organization and admission, no further back than it is read quickly. */
+const LAST_USED = `
+  select r.admitted_at as last_used_at from reservations r
+  where r.organization_id = c.organization_id and r.api_key_id = y.id and r.admitted_at > now() - interval '90 days'
+  order by r.admitted_at desc limit 1`
+const LIST = `${keys(', u.last_used_at', `left join lateral (${LAST_USED}) u on true`)}
+  where ($1::uuid is null or y.client_id = $1) order by o.name, c.name, y.created_at desc limit $2`
 /** By UUID or display prefix, which is short and may belong to several keys. */
-const FIND = `${KEYS} where y.id::text = lower($1) or y.prefix = $1 limit 2`
+const FIND = `${keys()} where y.id::text = lower($1) or y.prefix = $1 limit 2`
 /** Only shortens the lifetime of a key. */
 const EXPIRE =
   'update api_keys set expires_at = least(expires_at, now() + make_interval(secs => $2)) where id = ' +
@@ -61,8 +67,9 @@ export async function insertKey(database: Queryable, key: NewKey): Promise<Date>
   return expiry.parse((await database.query(INSERT, values)).rows[0]).expires_at
 }
 
-export function listKeys(database: Queryable, clientId: string | null, limit: number): Promise<readonly KeyRow[]> {
-  return readRows(database, keyRow, LIST, [clientId, limit])
+/** With the last admission of each within 90 days. */
+export function listKeys(database: Queryable, clientId: string | null, limit: number) {
+  return readRows(database, keyRow.extend({ last_used_at: z.date().nullable() }), LIST, [clientId, limit])
 }
 
 /** @returns at most two: more than one means the prefix is ambiguous. */

@@ -5,13 +5,11 @@ import pg from 'pg'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { RELEASE } from '#core/platform/release.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
 import { inTransaction, withClient, type Database, type Queryable } from './pool.ts'
 
-/** The release that runs. */
-const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
-export const RELEASE = z.object({ version: z.string() }).parse(manifest).version
 /** Of equal length, so that texts are in the order of the releases. */
 const padded = (release: string): string => release.replaceAll(/\d+/g, (part) => part.padStart(6, '0'))
 

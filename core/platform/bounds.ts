@@ -22,6 +22,15 @@ export const PLATFORM_BOUNDS = {
   logRepetitionMs: 1_000,
   /** Causes whose repetitions are counted at once; those of others are logged one by one. */
   logCausesMax: 256,
+  /** Names of events that are counted. */
+  logEventsMax: 512,
+
+  // Metrics.
+  /** Series of one metric. */
+  metricSeriesMax: 1_000,
+  /** Time for a scrape to read one of them. */
+  metricReadTimeoutMs: 3_000,
+  internalRequestTimeoutMs: 10_000,
 
   // Stop of a service.
   drainMaxMs: 120_000,
@@ -34,3 +43,4 @@ export const PLATFORM_BOUNDS = {
 const { assertLess } = createBoundOrder(PLATFORM_BOUNDS)
 
 assertLess('requestDeadlineMs', 'hardDeadlineMs')
+assertLess('metricReadTimeoutMs', 'internalRequestTimeoutMs')

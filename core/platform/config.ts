@@ -150,7 +150,7 @@ export const addressList: z.ZodType<readonly string[], string | undefined> = z
   )
 
 /** One `host:port`. */
-export const oneAddress: z.ZodType<string, string | undefined> = addressList
+const oneAddress: z.ZodType<string, string | undefined> = addressList
   .refine((list) => list.length === 1)
   .transform((list) => list[0] ?? '')
 

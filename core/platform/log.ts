@@ -16,6 +16,19 @@ export interface Log {
   debug(event: string, fields?: LogFields): void
 }
 
+const events = new Map<string, { readonly level: LogLevel; count: number }>()
+
+/** How often each event came, logged or not; its name is a constant of the code. */
+export function countedEvents(): ReadonlyMap<string, { readonly level: LogLevel; readonly count: number }> {
+  return events
+}
+
+function count(level: LogLevel, event: string): void {
+  const counted = events.get(event)
+  if (counted !== undefined) counted.count++
+  else if (events.size < PLATFORM_BOUNDS.logEventsMax) events.set(event, { level, count: 1 })
+}
+
 /**
  * An event with the same cause is logged in full once, then once a second with the number of its repetitions: an outage
  * would else write several lines a request.
@@ -28,6 +41,7 @@ export function createLog(service: string, level: LogLevel, write: (line: string
   }
   const isRepeated = createRepetitions((at, event, cause, repeated) => put(at, event, { repeated }, cause))
   function emit(at: LogLevel, event: string, fields: LogFields = {}, thrown?: unknown): void {
+    count(at, event)
     if (LOG_LEVELS.indexOf(at) > rank) return
     const cause = thrown === undefined ? undefined : describeCause(thrown)
     if (cause === undefined || !isRepeated(at, event, cause)) put(at, event, fields, cause)

@@ -1,5 +1,6 @@
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -42,7 +43,7 @@ export interface LedgerQueue {
  * Collects ids briefly and adds them as one job. While Redis is unavailable, they are dropped with one warning
  * per batch.
  */
-export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
+export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue & { readonly redis: Redis } {
   const link = openLink(redisUrl, log)
   let waiting: string[] = []
   let timer: NodeJS.Timeout | undefined
@@ -67,6 +68,7 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
   }
 
   return {
+    redis: link.redis,
     settled(requestId) {
       if (waiting.length >= QUEUE_BOUNDS.ledgerWaitingMax) {
         dropped++
@@ -87,7 +89,10 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
 /**
  * Opens the connection to the queue. It fails at once while Redis is unavailable, and after a second if Redis hangs.
  */
-function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Promise<void>; close(): Promise<void> } {
+function openLink(
+  redisUrl: string,
+  log: Log,
+): { readonly redis: Redis; add(ids: readonly string[]): Promise<void>; close(): Promise<void> } {
   const primary = openPrimary(redisUrl, { name: 'ledger queue', log, whileAway: 'fail' })
   const queue = new Queue<LedgerJobPayload>(LEDGER_QUEUE, {
     connection: primary.redis,
@@ -99,6 +104,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
   const away = (error: Error): void => log.debug('ledger queue', { reason: error.message })
   queue.on('error', away)
   return {
+    redis: primary.redis,
     async add(ids) {
       if (primary.runId() === undefined) throw new Error(primary.fault())
       await withTimeout(REDIS_BOUNDS.redisCommandTimeoutMs, 'Redis took too long', queue.add('append', { ids }))

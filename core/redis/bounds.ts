@@ -13,11 +13,21 @@ export const REDIS_BOUNDS = {
   redisReconnectMaxMs: 250,
   /** Time for a server to close a connection that the client ended. */
   redisDisconnectTimeoutMs: 100,
+
+  // What processes say of themselves.
+  statusEveryMs: 5_000,
+  /** Time after which a process that says nothing is forgotten. */
+  statusDroppedMs: 600_000,
+  statusKeptSeconds: 86_400,
+  refusalsKeptSeconds: 30 * 86_400,
+  /** Kinds of refusals of one client that a gateway collects before it sends them, for all clients together. */
+  refusalsCollectedMax: 10_000,
 } as const
 
 const { assertLess, assertSumLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...REDIS_BOUNDS })
 
 assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
+assertLess('statusEveryMs', 'statusDroppedMs')
 // A connected server falls silent; a server does not answer a connection that was begun.
 assertSumLess(
   ['redisCheckEveryMs', 'redisCommandTimeoutMs', 'redisReconnectFirstMs', 'sentinelTimeoutMs'],

@@ -33,6 +33,11 @@ export async function authenticate(deps: AuthenticateDeps, context: RequestConte
     throw new ServiceError('INVALID_API_KEY')
   const access = await timings.wait('postgres', deps.access.read(digests))
   if (access === undefined) deps.failures.count(address)
+  else {
+    // A refusal is counted and logged under its client, too.
+    context.client = access.client
+    context.about.client_id = access.client_id
+  }
   usable(deps.environment, access)
   context.digests = digests
 }

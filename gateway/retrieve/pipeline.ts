@@ -17,7 +17,7 @@ import { parse } from './parse.ts'
 import { pin, type PinnedRequest } from './pin.ts'
 import { read, type ReaderOf, type ReaderUse } from './read.ts'
 import { record } from './record.ts'
-import { deliveredReply, errorReply, type Reply, type Windows } from './reply.ts'
+import { deliveredReply, errorReply, usageOf, type Reply, type Windows } from './reply.ts'
 import { rewrite, type RewriterOf, type RewriterUse } from './rewrite.ts'
 import type { RetrievalRequest } from './schema.ts'
 import { search, type SearchDeps } from './search.ts'
@@ -70,6 +70,7 @@ export async function retrieve(
   const slot = await stage('enter', () => enter(deps.concurrency, context))
   try {
     const admission = await stage('admit', () => admit(deps, context, pinned))
+    context.usage = admission.windows && usageOf(admission.windows)
     if (admission.status === 'refused') return refusal(context, admission.error, admission.windows)
     return await settling(deps, context, pinned, slot, admission)
   } finally {
@@ -98,6 +99,7 @@ async function settling(
     tokens = query.tokens
     const found = await stage('search', () => search(deps, context, pinned, query, queries))
     const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, found, reader))
+    context.firstScore = evidence.passages[0]?.score ?? 0
     const abstention = await stage('decide', () => decide(pinned, evidence))
     assertDecided(abstention, rewriter, reader)
     const reply = await stage('bound', () =>

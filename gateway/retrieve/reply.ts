@@ -1,7 +1,7 @@
 import type { ChargeDecision } from '#core/limits/counters.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
-import type { PublicIds } from './request-context.ts'
+import type { LimitUsage, PublicIds } from './request-context.ts'
 
 /** The parts of an HTTP reply. */
 export interface Reply {
@@ -14,6 +14,17 @@ export interface Reply {
 export interface Windows {
   readonly pinned: PinnedRequest
   readonly decision: ChargeDecision
+}
+
+export function usageOf({ pinned, decision }: Windows): LimitUsage {
+  const { limits } = pinned
+  return {
+    entitlement_id: pinned.entitlementId,
+    day: decision.dayUsed / limits.requests_per_day,
+    month: decision.monthUsed / limits.requests_per_month,
+    tightened: decision.rateInForce < limits.requests_per_minute,
+    atMs: decision.nowMs,
+  }
 }
 
 function commonHeaders(ids: PublicIds, body: Buffer, windows: Windows | undefined): Record<string, string> {

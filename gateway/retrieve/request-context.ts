@@ -46,10 +46,27 @@ export interface RequestContext {
   readonly timings: Timings
   /** What the log and the record say of the request, as far as it is known. */
   readonly about: RequestFacts
+  /** Name of the client, for counters; known from `authenticate` on if the key exists. */
+  client: string | undefined
+  /** Once the limits were evaluated. */
+  usage: LimitUsage | undefined
+  /** Score of the first passage that was found. */
+  firstScore: number | undefined
   /** The digests of the presented key, under each pepper in use; none before `authenticate`. */
   digests: readonly Buffer[]
   /** As `parse` found it. */
   idempotencyKey: string | undefined
+}
+
+/** How much of its limits an entitlement has used; 1: all. */
+export interface LimitUsage {
+  readonly entitlement_id: string
+  readonly day: number
+  readonly month: number
+  /** The rate is lowered, because a mark of the exposure is near or passed. */
+  readonly tightened: boolean
+  /** Clock of Redis, ms. */
+  readonly atMs: number
 }
 
 export interface RequestFacts {
@@ -123,6 +140,9 @@ export function createRequestContext(
     callerGone,
     timings: createTimings(),
     about: {},
+    client: undefined,
+    usage: undefined,
+    firstScore: undefined,
     digests: [],
     idempotencyKey: undefined,
   }

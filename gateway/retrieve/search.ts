@@ -9,7 +9,7 @@ import type { PinnedRequest } from './pin.ts'
 import { timeLeft } from './time-left.ts'
 
 export interface SearchDeps {
-  readonly searchTier: SearchTier
+  readonly searchTier: Pick<SearchTier, 'search'>
 }
 
 /** The ranked passages, their query performance predictors and the unsupported references of the query. */

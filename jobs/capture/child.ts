@@ -19,7 +19,9 @@ await asProgram<CaptureRun, CaptureConfig>(captureConfig, async ({ config, datab
     const store = createArtifactStore(config.ARTIFACT_STORE)
     const deps = { database, store, actor: SCHEDULED, roots: config.SOURCE_ROOTS, preparesBuilds: true }
     const captured = await captureSource(deps, source)
-    return { outcome: 'ended', captured }
+    const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
+    const cost = { cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakBytes: maxRSS * 1_024 }
+    return { outcome: 'ended', captured, cost }
   } catch (error) {
     log.warn('capture failed', { source_id: sourceId }, error)
     return { outcome: 'failed', reason: describeCause(error) }

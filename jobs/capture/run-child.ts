@@ -20,6 +20,7 @@ const runSchema = z.discriminatedUnion('outcome', [
       import_id: z.uuid().nullable(),
       build_id: z.uuid().nullable(),
     }),
+    cost: z.strictObject({ cpuSeconds: z.number(), peakBytes: z.number() }),
   }),
   z.strictObject({ outcome: z.literal('removed') }),
   z.strictObject({ outcome: z.literal('failed'), reason: z.string() }),

@@ -7,6 +7,7 @@ import { versionIdOf } from '#jobs/version-build/ids.ts'
 import type { Unended } from '#jobs/version-build/run-program.ts'
 import { enqueueBuild, type JobQueue } from '#jobs/platform/queues.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
+import { captureCosts } from './costs.ts'
 import type { Captured } from './pipeline.ts'
 import { runCaptureChild, SCHEDULED, type CaptureRun } from './run-child.ts'
 import { spawn } from 'node:child_process'
@@ -58,8 +59,10 @@ export async function captureScheduled(
   const source = sources.find(({ id }) => id === sourceId)
   if (source === undefined) return 'removed'
   await pauseBetweenProcesses()
+  const beganMs = performance.now()
   const run = await runCaptureChild(sourceId, { signal, heapMb, ...(environment === undefined ? {} : { environment }) })
   lastEndedMs = performance.now()
+  captureCosts.add((lastEndedMs - beganMs) / 1_000, run.outcome === 'ended' ? run.cost : undefined)
   if (run.outcome === 'removed' || run.outcome === 'stopped') return run.outcome
   const captured = run.outcome === 'ended' ? run.captured : await recordFailed(database, source, reasonOf(run))
   // A worker finds a build whose job is missing.

@@ -48,7 +48,9 @@ export function createEncoderApp(deps: EncoderAppDeps): FastifyInstance {
   app.get('/readyz', (_request, reply) =>
     reply.code(isFailing ? 503 : 200).send({ status: isFailing ? 'not ready' : 'ready', model: model.name }),
   )
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+  app.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  )
   app.get('/v1/models', () => ({ object: 'list', data: [described(model)] }))
   app.post('/v1/embeddings', async (request, reply) => {
     const body = await embeddings(deps, request, reply)

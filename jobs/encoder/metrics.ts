@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { createRegistry } from '#core/platform/metrics.ts'
 import { LANES, type Encoded, type Lane } from './encoder.ts'
 
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 240]
@@ -7,14 +8,12 @@ const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 24
 export interface EncoderMetrics {
   finished(status: number): void
   encoded(encoded: Encoded, seconds: number): void
-  text(): Promise<string>
-  readonly contentType: string
+  readonly registry: Registry
 }
 
 export function createEncoderMetrics(waiting: (lane: Lane) => number): EncoderMetrics {
-  const registry = new Registry()
+  const registry = createRegistry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
   const requests = new Counter({
     name: 'evidence_encoder_requests_total',
     help: 'Requests for embeddings by status.',
@@ -63,7 +62,6 @@ export function createEncoderMetrics(waiting: (lane: Lane) => number): EncoderMe
       tokens.inc({ lane }, count)
       windowed.inc(long)
     },
-    text: () => registry.metrics(),
-    contentType: registry.contentType,
+    registry,
   }
 }

@@ -52,10 +52,6 @@ export const JOB_BOUNDS = {
   /** Versions, and captured files, that one run of the retention lets go. */
   retentionItemsMax: 10_000,
 
-  // Metrics.
-  metricSeriesMax: 1_000,
-  metricsRequestTimeoutMs: 10_000,
-
   // Search nodes.
   versionIdleBeforeReleaseMs: 60_000,
   prepareAttemptsMax: 3,

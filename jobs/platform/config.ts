@@ -9,8 +9,8 @@ import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { ARTIFACT_SETTINGS, TRACE_DIR } from '#core/index/settings.ts'
 import {
   LOG_LEVEL,
+  listenAddress,
   movedFaults,
-  oneAddress,
   optional,
   readConfig,
   wholeNumber,
@@ -89,10 +89,9 @@ export const JOBS_VARIABLES = {
       'none of these variables, ten seconds',
   },
   JOBS_LISTEN: {
-    schema: optional(oneAddress),
-    help:
-      'host:port of metrics and /readyz: candidates that wait for a review, sources by their last capture, and the age ' +
-      'of the last success of each maintenance task',
+    schema: listenAddress('127.0.0.1:8082'),
+    help: 'host:port of metrics and /readyz; keep it off the public network',
+    fallback: '127.0.0.1:8082',
   },
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),
@@ -126,6 +125,10 @@ export const OPERATOR_VARIABLES = {
   KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: CREDENTIAL_SETTINGS.SERVICE_SECRET,
   SOURCE_ROOTS,
+  SEARCH_NODES: { ...SEARCH_NODES, schema: optional(SEARCH_NODES.schema) },
+  SEARCH_TLS_CA: TRANSPORT_SETTINGS.SEARCH_TLS_CA,
+  SEARCH_TLS_CERT: TRANSPORT_SETTINGS.SEARCH_TLS_CERT,
+  SEARCH_TLS_KEY: TRANSPORT_SETTINGS.SEARCH_TLS_KEY,
   OPERATOR_ACTOR: {
     schema: z.string().trim().min(1).max(200).default('operator'),
     help: 'who acts, as the audit trail keeps it',

@@ -10,7 +10,6 @@ import { openCounters } from '#core/limits/counters.ts'
 import { createSettlement } from '#core/limits/settlement.ts'
 import { checkClocks } from '#core/limits/clock-check.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { hostAndPort } from '#core/platform/config.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
@@ -19,7 +18,7 @@ import { defaultBuildHeapMb } from '#jobs/version-build/unexpected-exit.ts'
 import { jobsConfig } from '../platform/config.ts'
 import { openQueueRedis } from '../platform/queues.ts'
 import type { Drifts } from './maintenance/canaries.ts'
-import { createMetricsApp } from './metrics.ts'
+import { serveJobsMetrics } from './metrics.ts'
 import { openSearchNodeClients } from '../platform/search-nodes.ts'
 import { startJobs } from './workers.ts'
 
@@ -66,12 +65,10 @@ await startOrExplain('The job worker cannot start', async () => {
     },
     log,
   })
-  const certificate = config.SEARCH_TLS_CERT
-  const health = { database, clock, certificate, drifts, tasks: () => jobs.tasks() }
-  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(health)
-  if (config.JOBS_LISTEN !== undefined) await metrics?.listen(hostAndPort(config.JOBS_LISTEN))
+  const observed = { database, clock, drifts, queueRedis: queueRedis.redis, store, tasks: () => jobs.tasks(), log }
+  const { internal, close } = await serveJobsMetrics(config, observed)
   stopOnSignal(log, JOB_BOUNDS.jobsStopTimeoutMs, async () => {
-    await metrics?.close()
+    await close()
     await jobs.close()
     clock.stop()
     for (const node of nodes) node.close()
@@ -80,5 +77,5 @@ await startOrExplain('The job worker cannot start', async () => {
     queueRedis.close()
     await database.end()
   })
-  log.info('ready', { search_nodes: nodes.length, metrics: config.JOBS_LISTEN })
+  log.info('ready', { search_nodes: nodes.length, metrics: internal.port })
 })

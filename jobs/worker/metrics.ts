@@ -1,13 +1,23 @@
-import Fastify from 'fastify'
-import type { FastifyInstance } from 'fastify'
-import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { dirname } from 'node:path'
+import type { Redis } from 'ioredis'
+import type { Registry } from 'prom-client'
+import { readActive, readBacklog, type Backlog } from '#core/db/backlog.ts'
 import { candidatesWaiting } from '#core/db/reviews.ts'
 import { CAPTURE_OUTCOMES, sourcesByLastCapture } from '#core/db/sources.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Drifts } from './maintenance/canaries.ts'
 import type { ClockCheck } from '#core/limits/clock-check.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { serveInternal, type Internal, type InternalServer } from '#core/platform/internal-server.ts'
+import type { Log } from '#core/platform/log.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { createRegistry, diskOf, gauge, registerDisks, registerPool } from '#core/platform/metrics.ts'
+import { reportStatus, type StatusReport } from '#core/redis/status-board.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
+import { captureCosts } from '../capture/costs.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
+import type { JobsConfig } from '../platform/config.ts'
+import { QUEUES, openQueue, type JobQueue } from '../platform/queues.ts'
 
 interface MetricsDeps {
   readonly database: Database
@@ -15,78 +25,213 @@ interface MetricsDeps {
   /** Path of this process's certificate. */
   readonly certificate: string | undefined
   readonly drifts: Drifts
+  readonly queues: readonly JobQueue[]
+  readonly redis: Pick<Redis, 'info' | 'status'>
+  /** Folder of the artifact store. */
+  readonly store: string
   /** Time since the last success of each maintenance task, ms. */
   readonly tasks: () => Readonly<Record<string, number>>
 }
 
-/** Health and Prometheus metrics of the job worker, on a port that is never public. Each scrape counts in Postgres. */
-export function createMetricsApp({ database, clock, certificate, drifts, tasks }: MetricsDeps): FastifyInstance {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
-  new Gauge({
-    name: 'evidence_candidates_waiting',
-    help: 'Candidate versions without a review, built since the active version became active.',
-    labelNames: ['knowledge_base'],
-    registers,
-    async collect() {
-      this.reset()
-      for (const { knowledge_base, count } of await candidatesWaiting(database, JOB_BOUNDS.metricSeriesMax))
-        this.set({ knowledge_base }, count)
-    },
-  })
-  new Gauge({
-    name: 'evidence_sources',
-    help: 'Sources by the outcome of their last capture; none: not captured yet.',
-    labelNames: ['knowledge_base', 'outcome'],
-    registers,
-    async collect() {
-      this.reset()
-      for (const { knowledge_base, outcome, count } of await sourcesByLastCapture(
-        database,
-        JOB_BOUNDS.metricSeriesMax,
-      )) {
-        // An alert on failures needs a zero, too.
-        for (const each of CAPTURE_OUTCOMES) this.inc({ knowledge_base, outcome: each }, 0)
-        this.inc({ knowledge_base, outcome }, count)
-      }
-    },
-  })
-  registerDrift(registry, drifts)
+/** Health and Prometheus metrics of the job worker, for a port that is never public. */
+export function createJobsMetrics(deps: MetricsDeps): Internal {
+  const { database, clock, certificate, drifts, tasks, store } = deps
+  const registry = createRegistry()
   clock.register(registry)
   registerCertificate(registry, certificate)
-  new Gauge({
-    name: 'evidence_task_success_age_seconds',
-    help: 'Time since the last success of each maintenance task of this worker, or since its start.',
-    labelNames: ['task'],
-    registers,
-    collect() {
-      for (const [task, ms] of Object.entries(tasks())) this.set({ task }, ms / 1_000)
-    },
-  })
-  const app = Fastify({ logger: false, requestTimeout: JOB_BOUNDS.metricsRequestTimeoutMs })
-  app.get('/readyz', (_request, reply) => {
-    const agesMs = tasks()
-    const isSwept = (agesMs['sweep'] ?? 0) < JOB_BOUNDS.sweepAgeMaxMs
-    const faults = [clock.fault(), isSwept ? undefined : 'sweep: no success lately'].filter((one) => one !== undefined)
-    const isReady = faults.length === 0
-    return reply
-      .code(isReady ? 200 : 503)
-      .send({ status: isReady ? 'ready' : 'not ready', faults, ms_since_success: agesMs })
-  })
-  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()))
-  return app
+  registerPool(registry, database)
+  registerDisks(registry, { store })
+  registerCorpora(registry, database)
+  registerBacklog(registry, deps)
+  registerQueues(registry, deps)
+  captureCosts.register(registry)
+  gauge(
+    registry,
+    'evidence_rewriter_drift',
+    'Share of words in which the daily queries of a rewriter differ from those of the build; NaN: no answer.',
+    ['knowledge_base'],
+    () => [...drifts].map(([knowledge_base, drift]) => [{ knowledge_base }, drift]),
+  )
+  gauge(
+    registry,
+    'evidence_task_success_age_seconds',
+    'Time since the last success of each maintenance task of this worker, or since its start.',
+    ['task'],
+    () => Object.entries(tasks()).map(([task, ms]) => [{ task }, ms / 1_000]),
+  )
+  return { registry, ready: () => readyState(deps) }
 }
 
-function registerDrift(registry: Registry, drifts: Drifts): void {
-  new Gauge({
-    name: 'evidence_rewriter_drift',
-    help: 'Share of words in which the daily queries of a rewriter differ from those of the build; NaN: no answer.',
-    labelNames: ['knowledge_base'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [knowledge_base, drift] of drifts) this.set({ knowledge_base }, drift)
+/** Serves the metrics of a worker, and reports for `operator status`, until it is closed. */
+export async function serveJobsMetrics(
+  config: Pick<JobsConfig, 'JOBS_LISTEN' | 'SEARCH_TLS_CERT'>,
+  {
+    queueRedis: redis,
+    store,
+    log,
+    ...deps
+  }: Pick<MetricsDeps, 'database' | 'clock' | 'drifts' | 'tasks'> & {
+    readonly queueRedis: Redis
+    readonly store: Pick<ArtifactStore, 'servingFile'>
+    readonly log: Log
+  },
+): Promise<{ readonly internal: InternalServer; readonly close: () => Promise<void> }> {
+  const queues = QUEUES.map((name) => openQueue(name, redis, log))
+  const all = { ...deps, redis, queues, store: dirname(store.servingFile), certificate: config.SEARCH_TLS_CERT }
+  const internal = await serveInternal(config.JOBS_LISTEN, createJobsMetrics(all), log)
+  const status = reportStatus(redis, 'jobs', () => statusOf(all))
+  return {
+    internal,
+    async close() {
+      await Promise.all([internal.close(), status.stop()])
+      await Promise.all(queues.map((queue) => queue.close()))
     },
+  }
+}
+
+/** What the worker says of itself, for `operator status`. */
+function statusOf(deps: MetricsDeps): StatusReport {
+  const { faults, ms_since_success: agesMs } = readyState(deps)
+  return {
+    faults,
+    clock: deps.clock.fault(),
+    tasks: Object.fromEntries(Object.entries(agesMs).map(([task, ms]) => [task, Math.round(ms / 1_000)])),
+    disks: [diskOf('store', deps.store)],
+  }
+}
+
+function readyState({ clock, tasks }: Pick<MetricsDeps, 'clock' | 'tasks'>) {
+  const agesMs = tasks()
+  const isSwept = (agesMs['sweep'] ?? 0) < JOB_BOUNDS.sweepAgeMaxMs
+  const faults = [clock.fault(), isSwept ? undefined : 'sweep: no success lately'].filter((one) => one !== undefined)
+  return { faults, ms_since_success: agesMs }
+}
+
+/** Each scrape counts in Postgres. */
+function registerCorpora(registry: Registry, database: Database): void {
+  const { metricSeriesMax } = PLATFORM_BOUNDS
+  gauge(
+    registry,
+    'evidence_candidates_waiting',
+    'Candidate versions without a review, built since the active version became active.',
+    ['knowledge_base'],
+    async () =>
+      (await candidatesWaiting(database, metricSeriesMax)).map(({ knowledge_base, count }) => [
+        { knowledge_base },
+        count,
+      ]),
+  )
+  gauge(
+    registry,
+    'evidence_sources',
+    'Sources by the outcome of their last capture; none: not captured yet.',
+    ['knowledge_base', 'outcome'],
+    async () => {
+      const found = await sourcesByLastCapture(database, metricSeriesMax)
+      // An alert on failures needs a zero, too.
+      const zeros = found.flatMap(({ knowledge_base }) =>
+        CAPTURE_OUTCOMES.map((outcome) => [{ knowledge_base, outcome }, 0] as const),
+      )
+      return [
+        ...zeros,
+        ...found.map(({ knowledge_base, outcome, count }) => [{ knowledge_base, outcome }, count] as const),
+      ]
+    },
+  )
+  gauge(
+    registry,
+    'evidence_active_version_age_seconds',
+    'Time since the active version of each knowledge base became active.',
+    ['knowledge_base', 'version'],
+    async () =>
+      (await readActive(database, metricSeriesMax)).map(({ knowledge_base, version_id: version, age_seconds }) => [
+        { knowledge_base, version },
+        age_seconds,
+      ]),
+  )
+}
+
+function registerBacklog(registry: Registry, { database }: MetricsDeps): void {
+  const backlog = readOnce(() => readBacklog(database))
+  const ofBacklog = (name: string, help: string, value: (read: Backlog) => number): void =>
+    gauge(registry, name, help, [], async () => {
+      const read = await backlog()
+      return read === undefined ? [] : [[{}, value(read)]]
+    })
+  ofBacklog('evidence_ledger_backlog', 'Settled requests without a ledger entry.', (read) => read.ledger_entries)
+  ofBacklog(
+    'evidence_ledger_backlog_age_seconds',
+    'Time that the oldest of them has waited.',
+    (read) => read.ledger_age_seconds,
+  )
+  ofBacklog('evidence_database_lock_waits', 'Locks of Postgres that somebody waits for.', (read) => read.lock_waits)
+  ofBacklog('evidence_database_bytes', 'Size of the database.', (read) => read.database_bytes)
+}
+
+function registerQueues(registry: Registry, { queues, redis }: MetricsDeps): void {
+  // A client that waits for Redis would collect the commands of all scrapes.
+  function assertReady(): void {
+    if (redis.status !== 'ready') throw new Error('Redis is away')
+  }
+  gauge(registry, 'evidence_queue_jobs', 'Jobs of each queue by state.', ['queue', 'state'], async () => {
+    assertReady()
+    const counted = await Promise.all(
+      queues.map(
+        async (queue) => [queue.name, await queue.getJobCounts('wait', 'active', 'delayed', 'failed')] as const,
+      ),
+    )
+    return counted.flatMap(([queue, counts]) =>
+      Object.entries(counts).map(([state, count]) => [{ queue, state }, count] as const),
+    )
   })
+  gauge(
+    registry,
+    'evidence_queue_oldest_seconds',
+    'Time that the oldest waiting job of each queue has waited.',
+    ['queue'],
+    async () => {
+      assertReady()
+      return Promise.all(queues.map(async (queue) => [{ queue: queue.name }, await oldestSeconds(queue)] as const))
+    },
+  )
+  gauge(
+    registry,
+    'evidence_redis_memory_bytes',
+    'Memory of Redis: used, and its limit (0: none).',
+    ['state'],
+    async () => {
+      assertReady()
+      const info = await redis.info('memory')
+      return [
+        [{ state: 'used' }, infoNumber(info, 'used_memory')],
+        [{ state: 'max' }, infoNumber(info, 'maxmemory')],
+      ]
+    },
+  )
+  gauge(
+    registry,
+    'evidence_redis_persists',
+    '1 while Redis writes its append-only file without faults.',
+    [],
+    async () => {
+      assertReady()
+      const info = await redis.info('persistence')
+      return [[{}, Number(/^aof_enabled:1/m.test(info) && /^aof_last_write_status:ok/m.test(info))]]
+    },
+  )
+}
+
+function infoNumber(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? Number.NaN)
+}
+
+async function oldestSeconds(queue: JobQueue): Promise<number> {
+  const [oldest] = await queue.getJobs(['wait'], 0, 0, true)
+  return oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.timestamp) / 1_000
+}
+
+/** Shares one read among the metrics of one scrape. */
+function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined
+  return () => (reading ??= read().finally(() => (reading = undefined)))
 }

@@ -107,7 +107,7 @@ export async function showWithdrawals(
   return (await listWithdrawals(operator.database, base, limit)).map((row) => shownOf(row, registry))
 }
 
-async function versionToSearch(
+export async function versionToSearch(
   database: Queryable,
   base: Awaited<ReturnType<typeof knowledgeBaseNamed>>,
   version: string | undefined,

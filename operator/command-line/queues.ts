@@ -12,7 +12,7 @@ const quiet = createLog('operator', 'silent')
  */
 export async function withQueues<T>(
   redisUrl: string,
-  work: (open: (name: QueueName) => JobQueue) => Promise<T>,
+  work: (open: (name: QueueName) => JobQueue, redis: Redis) => Promise<T>,
 ): Promise<T> {
   return withQueueRedis(redisUrl, async (redis) => {
     const queues = new Map<QueueName, JobQueue>()
@@ -21,7 +21,7 @@ export async function withQueues<T>(
         const queue = queues.get(name) ?? openQueue(name, redis, quiet)
         queues.set(name, queue)
         return queue
-      })
+      }, redis)
     } finally {
       for (const queue of queues.values()) await queue.close().catch(() => undefined)
     }

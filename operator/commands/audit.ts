@@ -1,8 +1,8 @@
 import { listAudit, readAuditHead, EMPTY_AUDIT_HEAD, type AuditHead } from '#core/db/audit.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { auditHead, instant, option, rows } from '#operator/command-line/inputs.ts'
-import { cell } from '#operator/command-line/table.ts'
-import { group, list, verb } from '#operator/command-line/verbs.ts'
+import { cell, table } from '#operator/command-line/table.ts'
+import { group, verb } from '#operator/command-line/verbs.ts'
 import { chainFault, readAuditChain, readAuditHashes } from '#core/db/audit-chain.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readClaimedReviews } from '#core/db/reviews.ts'
@@ -17,7 +17,7 @@ const NOTES =
 
 export const commands: Commands = [
   group('audit', 'who changed what: list, head, verify', [
-    list('list', 'list the audit trail, newest first', {
+    verb('list', 'list the audit trail, newest first', {
       notes: NOTES,
       examples: [
         'audit list --rows 20',
@@ -32,10 +32,12 @@ export const commands: Commands = [
         to: option('<when>', 'before this UTC day or instant', instant.optional()),
         rows,
       },
-      read: async ({ actorIs, rows: limit, ...input }, { database }) =>
-        await listAudit(database, { ...input, actor: actorIs, limit }),
-      columns: ['seq', 'at', 'actor', 'login', 'action', 'subject', 'detail'],
-      empty: 'The audit trail has nothing here: widen the filters.',
+      async run({ actorIs, rows: limit, ...input }, { database }) {
+        const found = await listAudit(database, { ...input, actor: actorIs, limit })
+        const lines = found.map((row) => ({ ...row, detail: inShort(row.detail) }))
+        const columns = ['seq', 'at', 'actor', 'login', 'action', 'subject', 'detail'] as const
+        return [found, () => table(lines, columns, 'The audit trail has nothing here: widen the filters.')]
+      },
     }),
     verb('head', 'print number and hash of the newest entry, to be kept elsewhere', {
       notes: 'Keep it where the owner of the database cannot write. It proves every entry up to it.',
@@ -70,6 +72,15 @@ export const commands: Commands = [
     }),
   ]),
 ]
+
+const DETAIL_CHARACTERS_MAX = 60
+
+/** The first facts of a detail; `--json` has them all. */
+function inShort(detail: Readonly<Record<string, unknown>>): string {
+  const facts = Object.entries(detail).map(([name, value]) => `${name} ${cell(value)}`)
+  const line = facts.join(', ')
+  return line.length > DETAIL_CHARACTERS_MAX ? `${line.slice(0, DETAIL_CHARACTERS_MAX - 1)}…` : line
+}
 
 interface AuditVerified {
   readonly entries: number

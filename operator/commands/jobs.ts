@@ -54,7 +54,7 @@ const FAILED_SHOWN_MAX = 50
 type Job = NonNullable<Awaited<ReturnType<JobQueue['getJob']>>>
 
 /** Returns the counts of every queue, and the newest failed jobs of each. */
-async function queueStates(open: (name: QueueName) => JobQueue) {
+export async function queueStates(open: (name: QueueName) => JobQueue) {
   const queues = []
   const failed = []
   for (const name of QUEUES) {

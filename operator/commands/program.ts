@@ -25,6 +25,8 @@ Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examp
 
 /** Files of the commands by their first words, in the order of the help. A command loads nothing of the others. */
 const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{ readonly commands: Commands }>])[] = [
+  [['status'], () => import('./status.ts')],
+  [['doctor'], () => import('./doctor.ts')],
   [['migrate'], () => import('./migrate.ts')],
   [['models'], () => import('./models.ts')],
   [['organizations', 'clients'], () => import('./organizations.ts')],
@@ -39,6 +41,7 @@ const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{
   [['reviewers'], () => import('./reviewers.ts')],
   [['review'], () => import('./review.ts')],
   [['activate', 'rollback'], () => import('./activate.ts')],
+  [['documents'], () => import('./documents.ts')],
   [['versions'], () => import('./versions.ts')],
   [['withdraw', 'withdrawals'], () => import('./withdrawals.ts')],
   [['gc'], () => import('./gc.ts')],

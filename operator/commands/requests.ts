@@ -1,16 +1,23 @@
+import { z } from 'zod'
+import { listClients } from '#core/db/clients.ts'
 import { optional } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import type { Commands, Shown } from '#operator/command-line/command.ts'
 import { environment, instant, option, rows, text } from '#operator/command-line/inputs.ts'
-import { fields } from '#operator/command-line/table.ts'
+import { withQueues } from '#operator/command-line/queues.ts'
+import { fields, table } from '#operator/command-line/table.ts'
 import { group, list, verb } from '#operator/command-line/verbs.ts'
 import { idempotencyDigests } from '#core/credentials/fingerprint.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { listRequests, readRequest, requestOfKey, requestOfTrace, type RequestRow } from '#core/db/requests.ts'
 import { publicRequestId, publicTraceId } from '#core/platform/ids.ts'
-import { clientNamed, isUuid } from '#operator/actions/names.ts'
+import { readRefusals, type RefusalCount } from '#core/redis/refusals.ts'
+import { clientNamed, idOf, isUuid } from '#operator/actions/names.ts'
+import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
+
+const REFUSED_BY = ['reason', 'client', 'day'] as const
 
 const SERVICE_SECRET = {
   ...OPERATOR_VARIABLES.SERVICE_SECRET,
@@ -75,8 +82,53 @@ export const commands: Commands = [
       ],
       empty: 'No request was admitted in this time: go further back with --since.',
     }),
+    verb('refused', 'count refused requests by reason: 401, 403, 429 and 503', {
+      notes:
+        'Gateways count them by UTC day, and the counts are kept in Redis for 30 days. A request without a valid key has ' +
+        'no client.',
+      examples: ['requests refused', 'requests refused --client "Advice Desk" --by day --since 2026-11-01'],
+      input: {
+        client: option('<client>', 'only those of one client'),
+        by: option(
+          '<reason|client|day>',
+          'default: reason',
+          z.enum(REFUSED_BY, 'must be reason, client or day').default('reason'),
+        ),
+        since: option('<when>', 'from this UTC day on; default: today', instant.optional()),
+      },
+      variables: { REDIS_URL: OPERATOR_VARIABLES.REDIS_URL },
+      async run({ client, by, since = new Date() }, { database, config }) {
+        const only = await idOf(clientNamed, database, client)
+        const found = await withQueues(config.REDIS_URL, (_open, redis) => readRefusals(redis, since))
+        const kept = found.filter((one) => only === null || one.client_id === only)
+        const clients = await listClients(database, null, OPERATOR_BOUNDS.operatorRowsMax)
+        const names = new Map(clients.map((row) => [row.id, `${row.organization}/${row.name}`]))
+        const grouped = refusedBy(kept, by, names)
+        const empty = 'Nothing was refused in this time: go further back with --since.'
+        return [grouped, () => table(grouped, ['group', 'status', 'reason', 'count'], empty)]
+      },
+    }),
   ]),
 ]
+
+/** Sums counts of one group, status and reason, the largest first. */
+function refusedBy(
+  counts: readonly RefusalCount[],
+  by: (typeof REFUSED_BY)[number],
+  names: ReadonlyMap<string, string>,
+) {
+  const groupOf = ({ day, client_id: id }: RefusalCount): string =>
+    by === 'day' ? day : by === 'client' ? (names.get(id) ?? (id === '' ? 'no client' : id)) : 'all'
+  const groups = Map.groupBy(counts, (one) => JSON.stringify([groupOf(one), one.status, one.reason]))
+  return [...groups.values()]
+    .flatMap((all) => {
+      const [first] = all
+      if (first === undefined) return []
+      const count = all.reduce((sum, one) => sum + one.count, 0)
+      return [{ group: groupOf(first), status: first.status, reason: first.reason, count }]
+    })
+    .toSorted((a, b) => b.count - a.count)
+}
 
 function shown(row: RequestRow): Shown {
   const record = shownRequest(row)
@@ -99,8 +151,8 @@ async function admitted(database: Queryable, id: string | undefined): Promise<Re
   const row = id === undefined ? undefined : await readRequest(database, id)
   if (row === undefined)
     throw new OperatorError(
-      'There is no such request: one that was refused before its admission is only in the log of the gateway; see ' +
-        '"operator requests list".',
+      'There is no such request: one that was refused before its admission is only in the log of the gateway, and in the counts ' +
+        'of "operator requests refused".',
     )
   return row
 }

@@ -42,6 +42,7 @@ export async function startNodeProcess(
       ARTIFACT_STORE: storeUrl,
       MANIFEST_PUBLIC_KEY: publicKeysDer.map((key) => key.toString('base64')).join(','),
       SEARCH_LISTEN: '127.0.0.1:0',
+      SEARCH_INTERNAL_LISTEN: '127.0.0.1:0',
       DRAIN_MS: '0',
       ...engineEnvironment(engine),
     },

@@ -22,6 +22,7 @@ const readinessSchema = z.strictObject({
     search: dependencySchema,
     models: dependencySchema,
   }),
+  not_served: z.array(z.object({ knowledge_base: z.string(), reason: z.string() })).optional(),
 })
 type Dependency = keyof z.infer<typeof readinessSchema>['dependencies']
 
@@ -99,6 +100,10 @@ test.each(FAULTS)(
   async (_, dependency, lose, restore) => {
     await lose()
     await Promise.all(gateways.map((gateway) => expectReadyUntil(gateway, dependency, 'down')))
+    const reasons = async (gateway: LocalGateway) =>
+      (await readinessOf(gateway)).not_served?.map(({ reason }) => reason)
+    const lost = dependency === 'search' ? ['no search node that answers holds its active version'] : undefined
+    for (const gateway of gateways) await expectEventually(() => reasons(gateway), lost)
     await restore()
     await Promise.all(gateways.map((gateway) => expectReadyUntil(gateway, dependency, 'up')))
   },

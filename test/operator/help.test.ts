@@ -51,7 +51,8 @@ describe('help', () => {
       keys: 'issue list rotate revoke',
       fingerprints: 'rotate rewrap erase list',
       exposure: 'show raise release',
-      requests: 'show list',
+      requests: 'show list refused',
+      documents: 'list',
       import: 'init draft',
       imports: 'list show',
       versions: 'history list show',
@@ -66,7 +67,9 @@ describe('help', () => {
       audit: 'list head verify',
       restore: 'accept',
     }
-    const alone = wordsOf('migrate explain ask inspect gc withdraw import activate rollback replay capture')
+    const alone = wordsOf(
+      'status doctor migrate explain ask inspect gc withdraw import activate rollback replay capture',
+    )
     const below = Object.entries(verbs).flatMap(([noun, names]) => wordsOf(names).map((name) => `${noun} ${name}`))
     expect(VERBS.map(({ path }) => path).sort()).toEqual([...alone, ...below].sort())
   })

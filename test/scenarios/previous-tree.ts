@@ -3,7 +3,8 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
-import { RELEASE, SHIPPED_MIGRATIONS, readMigrations } from '#core/db/schema.ts'
+import { SHIPPED_MIGRATIONS, readMigrations } from '#core/db/schema.ts'
+import { RELEASE } from '#core/platform/release.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MIGRATIONS = 'core/db/migrations'

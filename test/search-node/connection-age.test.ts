@@ -3,6 +3,7 @@ import { ServerCredentials, credentials } from '@grpc/grpc-js'
 import { afterAll, expect, test, vi } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import { createNodeMetrics } from '#search-node/metrics.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import type * as serverModule from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
@@ -35,7 +36,7 @@ const versions = new Versions({
 })
 const { createServer } = (await import(SERVER)) as typeof serverModule
 const pool = new SearchPool({ threads: 1, queueMax: 1 })
-const server = createServer({ pool, versions, log: createLog('test', 'silent') })
+const server = createServer({ pool, versions, metrics: createNodeMetrics(), log: createLog('test', 'silent') })
 const port = await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())
 const client = openSearchNodeClient(`127.0.0.1:${port}`, credentials.createInsecure())
 afterAll(async () => {

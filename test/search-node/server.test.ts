@@ -2,6 +2,7 @@ import { credentials, ServerCredentials, status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
+import { createNodeMetrics } from '#search-node/metrics.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { createServer, type SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
@@ -37,6 +38,7 @@ beforeEach(async () => {
   server = createServer({
     pool: held.pool,
     versions,
+    metrics: createNodeMetrics(),
     log: createLog('search-node', 'info', (line) => lines.push(line)),
   })
   client = openSearchNodeClient(

@@ -37,6 +37,7 @@ export function startNodeInProcess(
       ...engine,
       LOG_LEVEL: 'silent',
       SEARCH_LISTEN: '127.0.0.1:0',
+      SEARCH_INTERNAL_LISTEN: '127.0.0.1:0',
       SEARCH_THREADS: 1,
       DRAIN_MS: 0,
     },
@@ -59,6 +60,7 @@ export function nodeEnvironment(
       .flat()
       .map((key) => key.toString('base64'))
       .join(','),
+    SEARCH_INTERNAL_LISTEN: '127.0.0.1:0',
     SEARCH_THREADS: '1',
     DRAIN_MS: '0',
     ...more,

@@ -47,6 +47,8 @@ export interface LocalTrace extends LocalService {
 }
 
 const STATUS_TIMEOUT_MS = 5_000
+/** The log of each process says where its metrics are. */
+const ANY_PORT = '127.0.0.1:0'
 
 export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
   return pathToFileURL(join(settings.folder, 'store')).href
@@ -99,6 +101,7 @@ export async function startSearchNode(
         ARTIFACT_STORE: storeUrl(settings),
         MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
         SEARCH_LISTEN: address,
+        SEARCH_INTERNAL_LISTEN: ANY_PORT,
         DRAIN_MS: '200',
       },
       ready: async () => (await client.status(STATUS_TIMEOUT_MS)).threads > 0,
@@ -121,6 +124,7 @@ export async function startJobs(
     ...optionsOf(settings, name, 'jobs/worker/main.ts'),
     environment: {
       ...compileCache(),
+      JOBS_LISTEN: ANY_PORT,
       ...settings.environment,
       DATABASE_URL: settings.jobsDatabaseUrl,
       REDIS_URL: settings.redisUrl,
@@ -151,6 +155,7 @@ export async function startTrace(settings: StackSettings, name = 'trace'): Promi
       ...compileCache(),
       TRACE_DIR: createArtifactStore(storeUrl(settings)).traceFolder,
       TRACE_LISTEN: listen,
+      TRACE_INTERNAL_LISTEN: ANY_PORT,
     },
     ready: async () => (await fetch(url, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status < 500,
   })

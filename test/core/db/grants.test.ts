@@ -48,7 +48,7 @@ captures
   operator insert files, message, outcome, source_id
   operator select
 clients
-  gateway select active, id, organization_id
+  gateway select active, id, name, organization_id
   operator insert id, name, organization_id
   operator select
   operator update active

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '#core/db/pool.ts'
-import { RELEASE, SHIPPED_MIGRATIONS, assertSchemaCompatible } from '#core/db/schema.ts'
+import { SHIPPED_MIGRATIONS, assertSchemaCompatible } from '#core/db/schema.ts'
+import { RELEASE } from '#core/platform/release.ts'
 import { connectTestPools } from '#test/support/postgres.ts'
 
 const NEWEST = SHIPPED_MIGRATIONS.at(-1)?.number ?? 0

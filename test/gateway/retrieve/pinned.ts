@@ -52,6 +52,7 @@ export function accessTo(entitlement: ActiveEntitlement): Access {
   return {
     api_key_id: randomUUID(),
     client_id: randomUUID(),
+    client: 'Advice Desk',
     organization_id: randomUUID(),
     environment: 'live',
     scopes: ['retrieval:read'],

@@ -20,9 +20,6 @@ function tierSaying(answer: () => SearchResult): { readonly deps: SearchDeps; re
       asked.push({ request, timeoutMs, signal })
       return await Promise.resolve().then(() => ({ ...answer(), node: 'node:7070' }))
     },
-    isReachable: () => Promise.resolve(true),
-    holds: () => true,
-    close: () => undefined,
   }
   return { deps: { searchTier }, asked }
 }

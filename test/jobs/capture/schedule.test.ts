@@ -7,9 +7,10 @@ import { insertBuild } from '#core/db/builds.ts'
 import { insertCapture, lastCaptures } from '#core/db/sources.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfBuild } from '#jobs/capture/schedule.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
+import { internalPage } from '#core/platform/internal-server.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#operator/actions/sources.ts'
-import { createMetricsApp } from '#jobs/worker/metrics.ts'
+import { createJobsMetrics } from '#jobs/worker/metrics.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
 import { silent } from '#test/support/jobs.ts'
@@ -163,15 +164,18 @@ test('the metrics of a worker count candidates that wait for a review, and sourc
   const agesMs: number[] = []
   const wasps = await sourceNamed(pool, 'wasps', null)
   const clock = { fault: () => undefined, register: () => undefined }
-  const app = createMetricsApp({
+  const metrics = createJobsMetrics({
     database: jobs,
     clock,
     certificate: undefined,
     drifts: new Map(),
+    queues: [],
+    redis: connection.redis,
+    store: folder,
     tasks: () => ({ sweep: agesMs.shift() ?? 0 }),
   })
   const counted = async (): Promise<readonly string[]> =>
-    (await app.inject('/metrics')).body
+    (await metrics.registry.metrics())
       .split('\n')
       .filter((line) => /^evidence_(?:sources|candidates_waiting)\{.* [1-9]/.test(line))
   expect(await counted()).toEqual(['evidence_sources{knowledge_base="bees",outcome="none"} 1'])
@@ -185,7 +189,6 @@ test('the metrics of a worker count candidates that wait for a review, and sourc
   await base.review(version, 'approved')
   expect(await counted()).toHaveLength(1)
   agesMs.push(JOB_BOUNDS.sweepAgeMaxMs, JOB_BOUNDS.sweepEveryMs)
-  expect((await app.inject('/readyz')).json()).toMatchObject({ faults: ['sweep: no success lately'] })
-  expect((await app.inject('/readyz')).statusCode).toBe(200)
-  await app.close()
+  expect(metrics.ready()).toMatchObject({ faults: ['sweep: no success lately'] })
+  expect((await internalPage(metrics, '/readyz'))?.status).toBe(200)
 })
