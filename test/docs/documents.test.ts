@@ -10,7 +10,7 @@ const FRONT_WORDS_MAX = 1_300
 const PAGE_WORDS_MAX = 800
 const RECORD_WORDS_MAX = 400
 /** Pages for looking things up. */
-const REFERENCE = new Set(['docs/glossary.md'])
+const REFERENCE = new Set(['docs/glossary.md', 'docs/operate/runbook.md'])
 const RECORD = /^docs\/decisions\/\d{4}-/
 /** Folders of the root with files of the project. */
 const FOLDERS = [
