@@ -48,7 +48,9 @@ const readiness = async (): Promise<unknown> => (await fetch(`${gateway.internal
 function readyBody(...lost: readonly Party[]): unknown {
   const states = PARTIES.map((party) => [party, lost.includes(party) ? down : { state: 'up' }])
   const dependencies = { ...Object.fromEntries(states), models: { state: 'up' } }
-  return { status: 'ready', faults: [], dependencies }
+  const reason = 'no search node that answers holds its active version'
+  const not_served: unknown = expect.arrayContaining([expect.objectContaining({ reason })])
+  return { status: 'ready', faults: [], dependencies, ...(lost.includes('search') ? { not_served } : {}) }
 }
 const down: unknown = { state: 'down', reason: expect.any(String) }
 
