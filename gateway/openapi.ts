@@ -139,10 +139,7 @@ function errorReplies(): Record<string, unknown> {
           ...(status === '401' ? { 'WWW-Authenticate': header('Authenticate') } : {}),
         },
         content: {
-          'application/json': {
-            schema: schemaOf(schema),
-            example: ERROR_EXAMPLES[status],
-          },
+          'application/json': { schema: schemaOf(schema), example: ERROR_EXAMPLES[status] },
         },
       },
     ]),

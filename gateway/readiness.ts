@@ -47,14 +47,8 @@ export interface KnowledgeBaseState {
   readonly reason: string | null
 }
 
-export function startReadiness({
-  database,
-  counters,
-  searchTier,
-  lifecycle,
-  endpoints,
-  log,
-}: ReadinessDeps): Readiness {
+export function startReadiness(deps: ReadinessDeps): Readiness {
+  const { database, counters, searchTier, lifecycle, endpoints, log } = deps
   const startedMs = performance.now()
   let answerable = false
   let schemaFault: string | undefined

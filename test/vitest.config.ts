@@ -106,11 +106,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: {
-          name: 'tools',
-          include: TOOLS,
-          globalSetup: ['test/support/servers.ts'],
-        },
+        test: { name: 'tools', include: TOOLS, globalSetup: ['test/support/servers.ts'] },
       },
       {
         extends: true,

@@ -77,10 +77,7 @@ export function findKeys(database: Queryable, prefixOrId: string): Promise<reado
   return readRows(database, keyRow, FIND, [prefixOrId])
 }
 
-/**
- * Expires a key in `seconds`, or earlier if it expires earlier anyway.
- * @returns the time of expiry.
- */
+/** Expires a key in `seconds`, or earlier if it expires earlier anyway. @returns the time of expiry. */
 export async function expireKey(database: Queryable, id: string, seconds: number): Promise<Date> {
   return expiry.parse((await database.query(EXPIRE, [id, seconds])).rows[0]).expires_at
 }

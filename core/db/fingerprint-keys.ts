@@ -74,10 +74,7 @@ export function listFingerprintEpochs(database: Queryable, organizationId: strin
   return readRows(database, epochRow, LIST, [organizationId, limit])
 }
 
-/**
- * Erases the wrapped keys of one epoch, or of all.
- * @returns the epochs that this call erased.
- */
+/** Erases the wrapped keys of one epoch, or of all. @returns the epochs that this call erased. */
 export async function eraseFingerprintKeys(
   database: Queryable,
   organizationId: string,

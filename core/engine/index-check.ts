@@ -41,9 +41,7 @@ export interface IndexLook {
   readonly segmentsMax: number
 }
 
-/**
- * @throws EngineError `missing`: there is no such index. `unavailable`: a primary shard did not answer.
- */
+/** @throws EngineError `missing`: there is no such index. `unavailable`: a primary shard did not answer. */
 export async function lookAt(client: EngineClient, index: string, shards: number): Promise<IndexLook> {
   const path = `/${index}/_stats/docs,segments`
   const reply = await client.request({ method: 'GET', path, query: { level: 'shards' } }, statsSchema)

@@ -10,10 +10,7 @@ import type { RedisAddress } from './url.ts'
 export interface Links {
   /** The option of ioredis that makes clients connect through these links. */
   readonly Connector: NonNullable<RedisOptions['Connector']>
-  /**
-   * Destroys every socket, except those to `keep`. Their clients connect again.
-   * @returns whether there was one.
-   */
+  /** Destroys every socket, except those to `keep`. Their clients connect again. @returns whether there was one. */
   leave(reason: Error, keep?: RedisAddress): boolean
 }
 

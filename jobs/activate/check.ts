@@ -50,10 +50,7 @@ export async function checkActivatable(
   return { version, approved: await readApproval(database, version, predecessor) }
 }
 
-/**
- * The part of the check that needs only the version.
- * @throws ReviewRefused
- */
+/** The part of the check that needs only the version. @throws ReviewRefused */
 function assertActivatable(
   activation: AskedActivation,
   version: VersionRow | undefined,

@@ -114,10 +114,7 @@ export function sampleWithQrels(questions: readonly QueryWithQrels[], countMax: 
   )
 }
 
-/**
- * Returns the figures by question id under a profile.
- * @param limit passages of each list.
- */
+/** Returns the figures by question id under a profile. @param limit passages of each list. */
 export async function rankingUnder(
   profile: ProfileParameters,
   questions: readonly QueryWithQrels[],

@@ -114,16 +114,8 @@ export function calibratedOn({ calibration, isFitted, refused }: Decision): Eval
 /**
  * Returns the figures that `--json` writes; their names and meanings are stable. `abstention` is null without labels.
  */
-export function figuresOf({
-  dataset,
-  passages,
-  queries,
-  systems,
-  abstention,
-  filtered_recall,
-  latency_ms,
-  reader,
-}: EvaluationReport): object {
+export function figuresOf(report: EvaluationReport): object {
+  const { dataset, passages, queries, systems, abstention, filtered_recall, latency_ms, reader } = report
   return {
     dataset,
     passages,

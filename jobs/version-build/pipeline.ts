@@ -36,15 +36,11 @@ async function assertDecided({ database, knowledgeBaseId, parameters }: Candidat
 }
 
 /** @returns undefined for a version without vectors. */
-async function openVersionEmbedder({
-  parameters: { embedding: provider, endpoint = {} },
-  embedding,
-  log,
-  signal,
-}: CandidateContext): Promise<Embedder | undefined> {
+async function openVersionEmbedder(context: CandidateContext): Promise<Embedder | undefined> {
+  const { embedding: provider, endpoint = {} } = context.parameters
   if (provider === 'none') return undefined
-  return await openEmbedder(embedding, endpoint, signal, (warning) =>
-    log.warn('embedding without known prefixes', { warning }),
+  return await openEmbedder(context.embedding, endpoint, context.signal, (warning) =>
+    context.log.warn('embedding without known prefixes', { warning }),
   )
 }
 

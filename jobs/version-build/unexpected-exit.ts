@@ -35,11 +35,7 @@ export function explainExit({ code, signal, standardError, heapMb, kernelKills }
     const limit = heapMb === undefined ? 'its heap limit' : `its heap limit of ${heapMb} MB`
     return { outOfMemory: true, reason: `its process reached ${limit}` }
   }
-  if (signal === 'SIGKILL')
-    return {
-      outOfMemory: true,
-      reason: reasonOfKill(kernelKills),
-    }
+  if (signal === 'SIGKILL') return { outOfMemory: true, reason: reasonOfKill(kernelKills) }
   if (signal === 'SIGXCPU') return { outOfMemory: false, reason: 'it took too much processor time' }
   return {
     outOfMemory: false,

@@ -33,11 +33,7 @@ export function cfrCitation(provision: CitedProvision, fields: DocumentFields): 
     const notes = provision === section || provision.kind === 'section' ? '' : `, ${provision.kind}`
     return { ...document, label: `${reference}${notes}`, reference }
   }
-  return {
-    ...document,
-    label: `${words}${placeOf(provision)}`,
-    ...appendixOf(provision, words),
-  }
+  return { ...document, label: `${words}${placeOf(provision)}`, ...appendixOf(provision, words) }
 }
 
 /** The part of a section's number: `2.101` is of part 2, `102-75.45` of part 102-75. */

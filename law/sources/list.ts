@@ -125,10 +125,7 @@ export async function listSource(
       throw new OperatorError(`${root} holds more than ${SOURCE_BOUNDS.sourceFilesMax} files: import it in parts`)
   }
   if (names.length === 0) throw new OperatorError(`${root} ${NOTHING_TO_READ[format]}`)
-  return {
-    files: names.sort().map((name) => fileOf(root, name)),
-    leftOut: leftOut.sort(),
-  }
+  return { files: names.sort().map((name) => fileOf(root, name)), leftOut: leftOut.sort() }
 }
 
 const NOTHING_TO_READ = {

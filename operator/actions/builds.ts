@@ -105,11 +105,10 @@ async function decideWithdrawals(
   return { drop: [...drop], restore: restore.map(({ id }) => id) }
 }
 
-async function searchQuestionsOf({
-  searchQuestions: from,
-  endpoint,
-  store,
-}: StartBuild): Promise<Pick<BuildParameters, 'search_questions' | 'search_questions_sha256'>> {
+async function searchQuestionsOf(
+  input: StartBuild,
+): Promise<Pick<BuildParameters, 'search_questions' | 'search_questions_sha256'>> {
+  const { searchQuestions: from, endpoint, store } = input
   if (from === undefined) return {}
   if (from === 'openai') {
     if (endpoint?.chat_model === undefined)

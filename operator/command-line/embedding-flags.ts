@@ -173,10 +173,7 @@ function flaggedEndpoint(flags: EmbeddingFlags): FlaggedEndpoint | undefined {
   if (embeddingModel === undefined)
     throw new OperatorError('--embeddings needs a model: name it with --embedding-model NAME.')
   const OPENAI_API_KEY = embeddingKeyEnv === undefined ? undefined : keyOf(embeddingKeyEnv)
-  return {
-    settings: { OPENAI_BASE_URL: embeddings, OPENAI_API_KEY },
-    options: endpointOf(flags),
-  }
+  return { settings: { OPENAI_BASE_URL: embeddings, OPENAI_API_KEY }, options: endpointOf(flags) }
 }
 
 /** @throws OperatorError unless the variable holds what a header can carry. */

@@ -73,11 +73,7 @@ type Step = Omit<Awaited<ReturnType<typeof listHistory>>[number], 'claimed'> & {
   readonly next: boolean
 }
 
-function shownStep({
-  state,
-  rejected,
-  next,
-  ...row
-}: Step): object & Record<(typeof STEP_COLUMNS)[number][0], unknown> {
+function shownStep(step: Step): object & Record<(typeof STEP_COLUMNS)[number][0], unknown> {
+  const { state, rejected, next, ...row } = step
   return { ...row, state: rejected ? `${state}, rejected` : state, next: next ? 'next' : '' }
 }

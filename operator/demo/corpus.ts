@@ -40,10 +40,7 @@ export function builtInCorpus(): DemoCorpus {
   }
 }
 
-/**
- * Returns the corpus of a user's folder.
- * @throws OperatorError naming what is missing.
- */
+/** Returns the corpus of a user's folder. @throws OperatorError naming what is missing. */
 export function corpusAt(path: string): DemoCorpus {
   const { source, folder, mappingFile } = corpusFolderAt(path)
   const name = basename(folder)

@@ -69,10 +69,7 @@ export function lineFault(path: string, line: number, fault: string): OperatorEr
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/**
- * Yields the lines of a file that are not blank.
- * @throws OperatorError for a line that is too long or not UTF-8.
- */
+/** Yields the lines of a file that are not blank. @throws OperatorError for a line that is too long or not UTF-8. */
 export async function* textLines(path: string, signal?: AbortSignal): AsyncGenerator<TextLine> {
   for await (const { number, bytes } of linesOf(path, IMPORT_BOUNDS.lineBytesMax, signal)) {
     if (bytes === undefined) throw lineFault(path, number, `is longer than ${IMPORT_BOUNDS.lineBytesMax} bytes`)

@@ -9,8 +9,7 @@ const NAMED_PASSAGES_MAX = 5
 export interface NamedFigures extends Omit<NamedCoverage, 'alone'> {
   /**
    * Best score by vector of the named passages less that of the other candidates, at most 0: a near provision need not
-   * say what is asked. 0 without vectors or other candidates, and where nothing else is asked than the
-   * provision.
+   * say what is asked. 0 without vectors or other candidates, and where nothing else is asked than the provision.
    */
   readonly margin: number
 }

@@ -27,10 +27,7 @@ export async function install(options: InstallationOptions, steps: Steps) {
   steps.onStop(async () => rmSync(serversFolder, { recursive: true, force: true }))
   const provider = await steps.run('embedding provider', () => startProvider(options, serversFolder))
   steps.watch(provider)
-  const environment = {
-    OPENAI_BASE_URL: provider.baseUrl,
-    OPENAI_API_KEY: 'bench',
-  }
+  const environment = { OPENAI_BASE_URL: provider.baseUrl, OPENAI_API_KEY: 'bench' }
   const { secrets } = options.state
   const servers = await startOwnServers({ name: 'bench', folder, serversFolder, secrets, environment }, steps)
   const { settings } = servers

@@ -64,9 +64,7 @@ async function built(spec: CorpusSpec, settings: ArtifactSettings, state: DemoSt
 /** Everything that `--json` writes. */
 export type BenchResult = Awaited<ReturnType<typeof benchOf>>
 
-/**
- * Makes what is searched and starts the services that search it; then takes the measurements one after the other.
- */
+/** Makes what is searched and starts the services that search it; then takes the measurements one after the other. */
 export async function benchOf(flags: BenchFlags, steps: Steps) {
   const { seed, seconds } = flags
   const { dataDir, state, settings, build, artifact } = await builtArtifact(specOf(flags), flags, steps)

@@ -15,10 +15,7 @@ beforeAll(async () => {
   service = await startTestService({
     gateways: 1,
     embedding: 'openai',
-    environment: {
-      OPENAI_BASE_URL: provider.baseUrl,
-      OPENAI_API_KEY: 'test',
-    },
+    environment: { OPENAI_BASE_URL: provider.baseUrl, OPENAI_API_KEY: 'test' },
   })
 })
 afterAll(async () => {

@@ -18,12 +18,7 @@ const query: SearchQuery = {
   limit: 1,
   filters,
   entitled: filters,
-  ranking: {
-    rowsScoredMin: 0,
-    denseWeight: 0.5,
-    perDocumentMax: 0,
-    collapseRevisionsOn: '',
-  },
+  ranking: { rowsScoredMin: 0, denseWeight: 0.5, perDocumentMax: 0, collapseRevisionsOn: '' },
 }
 const EMPTY = { passages: [], plan: 'none', allowed: 0, predictors: [], unsupported: [] }
 

@@ -14,10 +14,7 @@ let endpoint: EmbeddingEndpoint
 let service: TestService
 beforeAll(async () => {
   endpoint = await startEmbeddingEndpoint()
-  const environment = {
-    OPENAI_BASE_URL: endpoint.baseUrl,
-    NODE_OPTIONS: WITH_FEW_QUERIES,
-  }
+  const environment = { OPENAI_BASE_URL: endpoint.baseUrl, NODE_OPTIONS: WITH_FEW_QUERIES }
   service = await startTestService({ embedding: 'none', environment })
 })
 afterAll(async () => {

@@ -112,10 +112,7 @@ test('a release waits for the search that runs', async () => {
 test('a refused artifact is DATA_LOSS with the reason, and is logged', async () => {
   await expect(
     client.prepareVersion({ versionId: ID.replace(/1$/, '2'), manifestDigest: Buffer.alloc(32) }, CALL_TIMEOUT_MS),
-  ).rejects.toMatchObject({
-    code: status.DATA_LOSS,
-    details: 'facets.bin is damaged.',
-  })
+  ).rejects.toMatchObject({ code: status.DATA_LOSS, details: 'facets.bin is damaged.' })
   expect(lines.some((line) => line.includes('artifact refused') && line.includes('facets.bin'))).toBe(true)
 })
 

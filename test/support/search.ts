@@ -96,9 +96,7 @@ export function allows(filters: Filters, record: PassageRecord): boolean {
   )
 }
 
-/**
- * The k best allowed passages by brute force, with their cosines in double precision, descending, then by chunk id.
- */
+/** The k best allowed passages by brute force, with their cosines in double precision, descending, then by chunk id. */
 export function bruteForce(
   rows: readonly ArtifactRow[],
   query: Float32Array,

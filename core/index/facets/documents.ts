@@ -29,10 +29,7 @@ export interface DocumentTable {
   runsOf(documentId: string): Uint32Array
 }
 
-/**
- * @param folder of a verified artifact.
- * @param documents number of documents in the manifest.
- */
+/** @param folder of a verified artifact. @param documents number of documents in the manifest. */
 export function readDocumentTable(folder: string, documents: number, parts: ResidentParts): DocumentTable {
   const path = join(folder, 'documents.bin')
   const bytes = parts.read(wholeFile(path, statSync(path).size))

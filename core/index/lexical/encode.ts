@@ -109,10 +109,7 @@ function writePair(table: Buffer, index: number, first: number, second: number):
   table.writeUInt32LE(second, index * 8 + 4)
 }
 
-/**
- * @param offset of the term's postings.
- * @returns their size in bytes.
- */
+/** @param offset of the term's postings. @returns their size in bytes. */
 function writeEntry(entries: Buffer, at: number, chunks: readonly Chunk[], offset: number): number {
   if (chunks.length >= UINT16_VALUES || offset > POSTINGS_BYTES_MAX)
     throw new ArtifactError('The version has more passages than the lexical index can hold.')

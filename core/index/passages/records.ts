@@ -16,10 +16,7 @@ export interface PassageLine {
   readonly bytes: number
 }
 
-/**
- * Opens the passages of an artifact.
- * @throws ArtifactError if the file cannot be read.
- */
+/** Opens the passages of an artifact. @throws ArtifactError if the file cannot be read. */
 export function openPassages(path: string): number {
   return openLines(path, NAME)
 }

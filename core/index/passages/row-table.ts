@@ -20,10 +20,7 @@ export function rowTableBytes(rows: number): number {
   return rows * (3 * Uint32Array.BYTES_PER_ELEMENT + 1)
 }
 
-/**
- * @param folder of a verified artifact.
- * @throws Error if the file's size does not fit the number of rows.
- */
+/** @param folder of a verified artifact. @throws Error if the file's size does not fit the number of rows. */
 export function readRowTable(folder: string, rows: number, parts: ResidentParts): RowTable {
   return tableOf(parts.read(wholeFile(join(folder, 'rows.bin'), rowTableBytes(rows))), rows)
 }

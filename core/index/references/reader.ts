@@ -19,10 +19,7 @@ export interface ReferencesReader {
   close(): void
 }
 
-/**
- * @param folder of a verified artifact.
- * @throws Error if a file's size contradicts its description.
- */
+/** @param folder of a verified artifact. @throws Error if a file's size contradicts its description. */
 export function openReferencesReader(folder: string): ReferencesReader {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)

@@ -2,10 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 
-/**
- * Fills `bytes` from an open file, starting at `position`.
- * @throws ArtifactError if the file ends earlier.
- */
+/** Fills `bytes` from an open file, starting at `position`. @throws ArtifactError if the file ends earlier. */
 export function readFully(file: number, bytes: Uint8Array, position: number): void {
   readInto(file, bytes, 0, bytes.length, position)
 }
@@ -23,10 +20,7 @@ export function readInto(file: number, bytes: Uint8Array, from: number, length: 
   }
 }
 
-/**
- * Opens a file for reading.
- * @throws Error, with the file closed, unless it has exactly `bytes` bytes.
- */
+/** Opens a file for reading. @throws Error, with the file closed, unless it has exactly `bytes` bytes. */
 export function openSized(path: string, bytes: number): number {
   const file = openSync(path, 'r')
   if (fstatSync(file).size === bytes) return file

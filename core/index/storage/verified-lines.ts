@@ -14,10 +14,7 @@ export interface VerifiedLine {
 const NEWLINE = 0x0a
 const BLOCK_BYTES = 1024 * 1024
 
-/**
- * Opens a file of lines of an artifact.
- * @throws ArtifactError if the file cannot be read.
- */
+/** Opens a file of lines of an artifact. @throws ArtifactError if the file cannot be read. */
 export function openLines(path: string, name: string): number {
   try {
     return openSync(path, 'r')

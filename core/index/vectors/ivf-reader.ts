@@ -14,10 +14,7 @@ export interface IvfReader extends Centroids, MappedGraph, Pick<IvfDescription, 
   readonly rows: Uint32Array
 }
 
-/**
- * @param folder of a verified artifact.
- * @throws Error if a file does not match its description.
- */
+/** @param folder of a verified artifact. @throws Error if a file does not match its description. */
 export function openIvf(
   folder: string,
   rows: number,

@@ -10,10 +10,7 @@ import { createQueryQuantizer, decodeHeader } from './quantizer.ts'
 
 /** One thread's view of the SQ4 vectors of a version. */
 export interface Sq4Reader {
-  /**
-   * Begins a scan, which ends the one before.
-   * @param query unit length.
-   */
+  /** Begins a scan, which ends the one before. @param query unit length. */
   scan(query: Float32Array, wanted: ScanDepth): Sq4Scan
   close(): void
 }

@@ -36,11 +36,8 @@ export interface ActiveVersionContext {
  * Returns the active version of a knowledge base; undefined: none is active.
  * @throws OperatorError where this worker cannot ask it as the gateway does.
  */
-export async function readActiveVersion({
-  database,
-  knowledgeBaseId,
-  embedding,
-}: ActiveVersionContext): Promise<ActiveVersion | undefined> {
+export async function readActiveVersion(context: ActiveVersionContext): Promise<ActiveVersion | undefined> {
+  const { database, knowledgeBaseId, embedding } = context
   const active = await readServing(database, knowledgeBaseId)
   if (active === undefined) return undefined
   const { reader } = active.profile

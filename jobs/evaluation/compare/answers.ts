@@ -222,11 +222,12 @@ export async function comparisonQuestions(sources: QuestionSources): Promise<rea
   )
 }
 
-async function knownItemsOf({
-  active: { versionId, folder, manifest },
-  noteSourceIds,
-  day,
-}: QuestionSources): Promise<readonly KnownItemQuestion[]> {
+async function knownItemsOf(sources: QuestionSources): Promise<readonly KnownItemQuestion[]> {
+  const {
+    active: { versionId, folder, manifest },
+    noteSourceIds,
+    day,
+  } = sources
   const file = manifest.files['passages.jsonl']
   const passages = (): ReturnType<NoteSourceIds> => noteSourceIds(verifiedPassagesIn(folder, file))
   return await unlessDamaged('before', versionId, () => sampleKnownItems(passages, day))

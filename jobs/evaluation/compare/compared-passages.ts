@@ -27,10 +27,7 @@ export interface ComparedPassages {
    * @throws OperatorError at the end if the bytes that were read are not those of the manifest.
    */
   all(): AsyncGenerator<PassageLine>
-  /**
-   * Reads a passage once more.
-   * @throws OperatorError unless it is what the first reading found.
-   */
+  /** Reads a passage once more. @throws OperatorError unless it is what the first reading found. */
   again(entry: PassageEntry): PassageRecord
   close(): void
 }

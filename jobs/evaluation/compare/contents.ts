@@ -183,10 +183,7 @@ function changeOf(group: readonly HeldReference[]): ReferenceChange | undefined 
   }
 }
 
-/**
- * Reads the search questions of one side.
- * @throws OperatorError if the file is not the one of the signed manifest.
- */
+/** Reads the search questions of one side. @throws OperatorError if the file is not the one of the signed manifest. */
 async function readSearchQuestions(
   side: Side,
   { folder, versionId, manifest }: ComparedContents,

@@ -32,10 +32,7 @@ export function rankingFigures(ranked: readonly string[], qrels: Qrels): Ranking
   }
 }
 
-/**
- * @param perQuestion one entry per answerable question.
- * @throws RangeError when there is none.
- */
+/** @param perQuestion one entry per answerable question. @throws RangeError when there is none. */
 export function systemFigures(perQuestion: readonly RankingFigures[]): SystemFigures {
   const columns = RANKING_METRICS.map((metric) => Float64Array.from(perQuestion, (figures) => figures[metric]))
   const intervals = meanIntervals(columns)

@@ -66,15 +66,8 @@ export function renderPage(report: EvaluationReport, review?: ReviewSections): s
   )
 }
 
-function facts({
-  passages,
-  queries,
-  answerable,
-  unanswerable,
-  latency_ms: latency,
-  kind,
-  question_set: set,
-}: EvaluationReport): Markup {
+function facts(report: EvaluationReport): Markup {
+  const { passages, queries, answerable, unanswerable, latency_ms: latency, kind, question_set: set } = report
   return html`<ul class="facts">
       <li><b>${whole(passages)}</b> passages</li>
       <li><b>${whole(queries)}</b> questions: ${whole(answerable)} answerable, ${whole(unanswerable)} not</li>
@@ -154,12 +147,8 @@ const HEADINGS: Readonly<Record<Miss['problem'], string>> = {
   abstained_with_evidence: 'Abstained though evidence was found',
 }
 
-function missesSection({
-  misses,
-  misses_total: total,
-  unknown_relevant: unknown,
-  unknown_relevant_total: unknownTotal,
-}: EvaluationReport): Markup {
+function missesSection(report: EvaluationReport): Markup {
+  const { misses, misses_total: total, unknown_relevant: unknown, unknown_relevant_total: unknownTotal } = report
   const groups = PROBLEMS.map((problem) => ({
     problem,
     own: misses.filter((miss) => miss.problem === problem),

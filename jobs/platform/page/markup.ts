@@ -19,10 +19,7 @@ export function html(template: TemplateStringsArray, ...parts: readonly Part[]):
   return new Markup(source)
 }
 
-/**
- * Embeds a style sheet of the project unchanged.
- * @throws Error when the style sheet could end its element.
- */
+/** Embeds a style sheet of the project unchanged. @throws Error when the style sheet could end its element. */
 export function styleSheet(css: string): Markup {
   if (css.includes('<')) throw new Error('a style sheet must not contain "<"')
   return new Markup(`<style>\n${css}</style>`)

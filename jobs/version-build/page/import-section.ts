@@ -61,12 +61,8 @@ export function importSection(
     }`
 }
 
-function withdrawalShown({
-  id,
-  document,
-  chunk_id: chunk,
-  provisions,
-}: Withdrawals['drop'][number]): readonly [place: string, text: string] {
+function withdrawalShown(withdrawal: Withdrawals['drop'][number]): readonly [place: string, text: string] {
+  const { id, document, chunk_id: chunk, provisions } = withdrawal
   if (chunk !== '') return [id, `passage ${chunk} of document ${document}`]
   return [id, provisions.length === 0 ? `document ${document}` : `provision of document ${document}`]
 }

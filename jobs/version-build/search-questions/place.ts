@@ -14,12 +14,11 @@ const NAME = 'The file of search questions'
  * @returns rows ascending; empty for a build without search questions.
  * @throws OperatorError naming the first line whose passage the version does not hold.
  */
-export async function placeSearchQuestions({
-  parameters: { search_questions_sha256: sha256 },
-  store,
-  workFolder,
-  signal,
-}: Pick<BuildContext, 'parameters' | 'store' | 'workFolder' | 'signal'>): Promise<readonly PlacedExpansion[]> {
+export async function placeSearchQuestions(
+  context: Pick<BuildContext, 'parameters' | 'store' | 'workFolder' | 'signal'>,
+): Promise<readonly PlacedExpansion[]> {
+  const { store, workFolder, signal } = context
+  const { search_questions_sha256: sha256 } = context.parameters
   if (sha256 === undefined) return []
   const byId = await readSearchQuestions(store.snapshotFile(sha256), NAME, signal)
   const placed: PlacedExpansion[] = []

@@ -19,10 +19,7 @@ join described d on d.id = f.act join record r on r.seq = f.seq order by f.seq`
 const claimSchema = locationSchema.extend({ json: z.string() })
 const jsonSchema = z.object({ json: z.string() })
 
-/**
- * Returns the facets of the kept records, sorted.
- * @throws OperatorError when the mapping yields too many values.
- */
+/** Returns the facets of the kept records, sorted. @throws OperatorError when the mapping yields too many values. */
 export function facetsOf(staging: Staging): Facets {
   const found = {
     languages: new Set<string>(),

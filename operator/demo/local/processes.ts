@@ -67,15 +67,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 
 const PATH = '/usr/local/bin:/usr/bin:/bin'
 
-function spawnService({
-  name,
-  script,
-  root = ROOT,
-  args = [],
-  nodeOptions = [],
-  environment,
-  logFile,
-}: ServiceOptions): LocalService {
+function spawnService(options: ServiceOptions): LocalService {
+  const { name, script, root = ROOT, args = [], nodeOptions = [], environment, logFile } = options
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a', 0o600)
   const logStart = statSync(logFile).size

@@ -26,13 +26,8 @@ export interface IndexSourceDependencies {
  * Finds the candidates of one search in the index that a scoring thread has open, restricted by filter bitsets. Each
  * query runs synchronously; the deadline is checked before it starts.
  */
-export function createIndexSource({
-  index,
-  aliases,
-  filter,
-  lexicalQuery,
-  comparedExpansions,
-}: IndexSourceDependencies): CandidateSource {
+export function createIndexSource(deps: IndexSourceDependencies): CandidateSource {
+  const { index, aliases, filter, lexicalQuery, comparedExpansions } = deps
   return {
     async byWords({ question, scope, depth }, deadline) {
       assertNotExpired(deadline)

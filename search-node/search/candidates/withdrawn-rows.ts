@@ -11,11 +11,8 @@ export type WithdrawnRows = (withdrawn: readonly Withdrawn[]) => Uint32Array
  * Reads the passages of a document that a withdrawal names, once, and keeps the rows that were found. What is withdrawn
  * later costs only its own document.
  */
-export function createWithdrawnRows({
-  passages,
-  facets,
-  passage,
-}: Pick<IndexReader, 'passages' | 'facets' | 'passage'>): WithdrawnRows {
+export function createWithdrawnRows(index: Pick<IndexReader, 'passages' | 'facets' | 'passage'>): WithdrawnRows {
+  const { passages, facets, passage } = index
   const found = new LRUCache<string, readonly number[]>({ max: 2 * SEARCH_BOUNDS.withdrawalsMax })
   let last = { key: '', bits: new Uint32Array(bitsetWords(passages)) }
   return (withdrawn) => {

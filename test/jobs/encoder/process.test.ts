@@ -20,10 +20,7 @@ const base = `http://127.0.0.1:${port}`
 const child = spawn(
   process.execPath,
   [program, '--model', writeTinyModel(), '--port', String(port), '--threads', '1'],
-  {
-    env: environment,
-    stdio: 'ignore',
-  },
+  { env: environment, stdio: 'ignore' },
 )
 const ready = async (): Promise<boolean> =>
   await fetch(`${base}/readyz`).then(

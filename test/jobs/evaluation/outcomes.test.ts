@@ -37,10 +37,7 @@ describe('the outcome of a question', () => {
         { ...QUESTION, qrels: new Map([['b', 0]]) },
         { passages: [found('b', 0.7)], predictors: [0.5], unsupported: [] },
       ),
-    ).toMatchObject({
-      figures: undefined,
-      predictors: [0.5],
-    })
+    ).toMatchObject({ figures: undefined, predictors: [0.5] })
   })
 
   test('of a quoted text passes over what the text names, unless that is what is asked for', () => {

@@ -80,11 +80,7 @@ describe('a build with a question set', () => {
 
   test('whose decision answers random texts has the default one, and the report says why', async () => {
     const meaningless = Array.from({ length: 120 }, (_, at) => [
-      {
-        id: `a${at}`,
-        text: wordsOfRulebook(at),
-        relevant: [RELEVANT],
-      },
+      { id: `a${at}`, text: wordsOfRulebook(at), relevant: [RELEVANT] },
       { id: `u${at}`, text: `zyzzyva qwertz ${'x'.repeat(at + 3)}`, relevant: [] },
     ])
     const set = await questionSet('meaningless.jsonl', meaningless.flat())

@@ -125,12 +125,7 @@ describe('what follows a run', () => {
   test('a fault of the input fails the build at once, in its own words', () => {
     expect(
       afterRun('b', { failed_runs: 0, out_of_memory_runs: 0, lost_runs: 0 }, { kind: 'permanent', reason: 'No.' }),
-    ).toEqual({
-      state: 'failed',
-      outOfMemory: false,
-      lost: false,
-      error: 'No.',
-    })
+    ).toEqual({ state: 'failed', outOfMemory: false, lost: false, error: 'No.' })
   })
 
   test('the second lack of memory fails the build and names memory and what to do, also between other failures', () => {

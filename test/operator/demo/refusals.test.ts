@@ -53,9 +53,7 @@ test('a port that is taken is refused in one sentence before anything is started
     const child = spawn(
       process.execPath,
       ['operator/demo/main.ts', '--once', '--data-dir', dataDir, '--port', String(port)],
-      {
-        stdio: ['ignore', 'pipe', 'ignore'],
-      },
+      { stdio: ['ignore', 'pipe', 'ignore'] },
     )
     const said: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => said.push(chunk))

@@ -170,10 +170,7 @@ test('vectors whose weight lies in few dimensions survive rounding to int8', asy
     dimensions: 128,
     seed,
     traits: (n) => ({ language: n % 10 === 0 ? 'de' : 'en' }),
-  }).map(({ record }) => ({
-    record,
-    vector: unit(spiky()),
-  }))
+  }).map(({ record }) => ({ record, vector: unit(spiky()) }))
   const mapping = open(await buildTestArtifact({ store, rows, name: 'spiky' }))
   const { recall, plans } = await recallAt5(mapping, rows, { ...EVERYTHING, languages: ['de'] })
   mapping.close()

@@ -156,8 +156,6 @@ describe('words of the question', () => {
   })
 
   test('near_pairs says nothing for a question of one word', () => {
-    expect(featuresWith({}, 'anchor')).toMatchObject({
-      near_pairs: 0.5,
-    })
+    expect(featuresWith({}, 'anchor')).toMatchObject({ near_pairs: 0.5 })
   })
 })

@@ -36,14 +36,8 @@ const NEAREST_MIN = 100
  * @throws NodeError UNAVAILABLE if the engine does not answer whole and in time. ArtifactError if it names a row that
  * is outside of the scope, or of another passage.
  */
-export function createEngineSource({
-  client,
-  engine,
-  index,
-  filter,
-  lexicalQuery,
-  local,
-}: EngineSourceDependencies): CandidateSource {
+export function createEngineSource(deps: EngineSourceDependencies): CandidateSource {
+  const { client, engine, index, filter, lexicalQuery, local } = deps
   const ask = (body: object, deadline: CallDeadline): Promise<readonly EngineHit[]> =>
     askWithin(client, engine, body, deadline)
   const rowsOf = (hits: readonly EngineHit[], allowed: FilterBitset): Uint32Array => checkedRows(index, hits, allowed)

@@ -46,10 +46,7 @@ describe('the table of rows', () => {
     const letter = fc.constantFrom('a', 'b', 'c')
     const anyRows = fc.uniqueArray(
       fc.record({ document: letter, revision: letter, provision: letter, chunk: fc.string() }),
-      {
-        selector: ({ chunk }) => chunk,
-        maxLength: 20,
-      },
+      { selector: ({ chunk }) => chunk, maxLength: 20 },
     )
     fc.assert(
       fc.property(anyRows, (rows) => {

@@ -54,10 +54,7 @@ describe('the threshold for a target risk', () => {
     () => {
       const questions = fc.array(
         fc.record({ score: fc.integer({ min: 0, max: 15 }).map((n) => n / 15), sufficient: fc.boolean() }),
-        {
-          minLength: 1,
-          maxLength: 50,
-        },
+        { minLength: 1, maxLength: 50 },
       )
       const target = fc.integer({ min: 0, max: 20 }).map((n) => n / 20)
       fc.assert(

@@ -112,10 +112,7 @@ export const FULL_REPORT: EvaluationReport = {
     hybrid: systemFigures([...hybrid.values()]),
   },
   abstention: decisionFigures(scored, { signal: 'evidence_probability', threshold, target_risk: 0.05, folds: 5 }),
-  ranking: {
-    dense_weight: 0.4,
-    reranker: null,
-  },
+  ranking: { dense_weight: 0.4, reranker: null },
   calibrated_on: { source: 'question set', questions: 600 },
   filtered_recall: recall.correlated,
   filtered_recall_by_kind: recall,

@@ -242,9 +242,7 @@ describe('the key of a provision', () => {
   test('follows the rule of the mapping where there is one', async () => {
     const { passages } = await imported(
       [at('1@2020', '2020-01-01', { section: 'old' }), at('1@2021', '2021-01-01', { section: 'new' })],
-      {
-        provision: { from: '{id}', match: '^([^@]+)@' },
-      },
+      { provision: { from: '{id}', match: '^([^@]+)@' } },
     )
     expect(new Set(passages.map(({ provision }) => provision)).size).toBe(1)
   })
