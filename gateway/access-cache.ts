@@ -45,16 +45,11 @@ export function openAccessCache(deps: {
   }
 }
 
-interface ReadCache<T> {
-  get(key: string, read: () => Promise<T>): Promise<T>
-  clear(): void
-}
-
 /** Concurrent readers share one read. The life of an entry is measured on the monotonic clock, from before its read. */
-function createReadCache<T>(max: number): ReadCache<T> {
+function createReadCache<T>(max: number) {
   const cache = new LRUCache<string, Promise<T>>({ max, ttl: GATEWAY_BOUNDS.accessCacheMs })
   return {
-    get: (key, read) => {
+    get: (key: string, read: () => Promise<T>) => {
       const cached = cache.get(key)
       if (cached !== undefined) return cached
       const reading = read()

@@ -73,11 +73,7 @@ function unwrapUnder(wrapped: Buffer, owner: FingerprintOwner, secret: Buffer): 
   return Buffer.concat([decipher.update(wrapped.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
 }
 
-function unwrap(
-  wrapped: Buffer,
-  owner: FingerprintOwner,
-  secrets: ServiceSecrets,
-): { readonly key: Buffer; readonly underFirst: boolean } {
+function unwrap(wrapped: Buffer, owner: FingerprintOwner, secrets: ServiceSecrets) {
   const causes: unknown[] = []
   for (const [index, secret] of secrets.entries()) {
     try {

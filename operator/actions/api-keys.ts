@@ -29,7 +29,7 @@ interface NewKey {
  * Issues a key to a client that has an entitlement in the environment.
  * @param input.client name, `organization/client` or UUID.
  */
-export async function issueKeyFor(operator: Operator, input: NewKey & { readonly client: string }): Promise<KeyIssued> {
+export async function issueKeyFor(operator: Operator, input: NewKey & { readonly client: string }) {
   const { id, name } = await clientNamed(operator.database, input.client)
   if (!(await clientHasEntitlement(operator.database, id, input.environment)))
     throw new OperatorError(
@@ -50,10 +50,7 @@ export interface RotateKeyInput extends Omit<NewKey, 'environment' | 'scopes'> {
 }
 
 /** Issues a key like the old one and ends the old one after the overlap. Idempotency keys and allowances carry over. */
-export async function rotateKey(
-  operator: Operator,
-  input: RotateKeyInput,
-): Promise<KeyIssued & { readonly replaces: Pick<KeyIssued, 'id' | 'prefix' | 'expires_at'> }> {
+export async function rotateKey(operator: Operator, input: RotateKeyInput) {
   const overlapHours = input.overlapHours ?? OVERLAP_HOURS_DEFAULT
   if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX))
     throw new OperatorError(`An overlap is 0 to ${OVERLAP_HOURS_MAX} hours: choose one in this range.`)
@@ -70,10 +67,7 @@ export async function rotateKey(
 }
 
 /** Ends a key now; every gateway refuses it within five seconds. */
-export async function revokeKeyNow(
-  operator: Operator,
-  prefixOrId: string,
-): Promise<Pick<KeyIssued, 'id' | 'prefix' | 'client'>> {
+export async function revokeKeyNow(operator: Operator, prefixOrId: string) {
   return withAudit(operator, 'key.revoke', async (database) => {
     const { id, prefix, client_id, client } = await keyNamed(database, prefixOrId)
     if (!(await revokeKey(database, id)))

@@ -37,18 +37,11 @@ export interface StartBuild {
 /** Ids; null: every one that the other flag does not name. */
 export type WithdrawalsNamed = readonly string[] | null | undefined
 
-export interface BuildStarted {
-  readonly id: string
-  readonly import_id: string
-  readonly knowledge_base: string
-  readonly parameters: BuildParameters
-}
-
 /**
  * Requests the build of a candidate version. The question set is captured first, so that the evaluation can be repeated
  * on the same bytes.
  */
-export async function startBuild(operator: Operator, input: StartBuild, enqueue: Enqueue): Promise<BuildStarted> {
+export async function startBuild(operator: Operator, input: StartBuild, enqueue: Enqueue) {
   const source = await importNamed(operator.database, input.import)
   const base = await knowledgeBaseNamed(operator.database, source.knowledge_base)
   const questions =
@@ -129,11 +122,7 @@ export async function cancelUnfinishedBuild(operator: Operator, buildId: string)
 }
 
 /** Queues a failed build again. It keeps its id and parameters, and goes on from the stages that it completed. */
-export async function retryFailedBuild(
-  operator: Operator,
-  buildId: string,
-  enqueue: Enqueue,
-): Promise<{ readonly id: string }> {
+export async function retryFailedBuild(operator: Operator, buildId: string, enqueue: Enqueue) {
   const result = await withAudit(operator, 'build.retry', async (client) => {
     const { id, state, error, import_id } = await buildNamed(client, buildId)
     if (state !== 'failed')

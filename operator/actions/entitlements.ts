@@ -84,11 +84,7 @@ export async function changeEntitlement(
  * Activates or deactivates an entitlement. While it is inactive, every request is refused, from five seconds after the
  * change at the latest. Reactivation restores it unchanged.
  */
-export async function setEntitlementActive(
-  operator: Operator,
-  nameOrId: string,
-  active: boolean,
-): Promise<EntitlementRow> {
+export async function setEntitlementActive(operator: Operator, nameOrId: string, active: boolean) {
   return changed(operator, nameOrId, active ? 'activate' : 'deactivate', (_database, row) => {
     if (row.active === active)
       throw new OperatorError(
@@ -99,11 +95,7 @@ export async function setEntitlementActive(
 }
 
 /** Lets the client request a profile of the knowledge base by its UUID, besides the active one. */
-export async function addEntitledProfile(
-  operator: Operator,
-  nameOrId: string,
-  profile: string,
-): Promise<EntitlementRow> {
+export async function addEntitledProfile(operator: Operator, nameOrId: string, profile: string) {
   return changed(operator, nameOrId, 'add-profile', async (database, row) => {
     const id = foldKey(profile)
     if (!isUuid(id) || !(await profileServable(database, id, row.knowledge_base_id)))
@@ -122,11 +114,7 @@ export async function addEntitledProfile(
   })
 }
 
-export async function removeEntitledProfile(
-  operator: Operator,
-  nameOrId: string,
-  profile: string,
-): Promise<EntitlementRow> {
+export async function removeEntitledProfile(operator: Operator, nameOrId: string, profile: string) {
   return changed(operator, nameOrId, 'remove-profile', (_database, { profile_ids: held }) => {
     const id = foldKey(profile)
     if (!held.includes(id))

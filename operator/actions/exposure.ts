@@ -84,15 +84,8 @@ interface ExposureDecision {
   readonly note: string
 }
 
-interface ExposureDecided {
-  readonly id: string
-  readonly organization: string
-  readonly knowledge_base: string
-  readonly environment: string
-}
-
 /** Records the operator's decision that passages served so far no longer count. It takes effect within 5 s. */
-export async function releaseExposure(operator: Operator, decision: ExposureDecision): Promise<ExposureDecided> {
+export async function releaseExposure(operator: Operator, decision: ExposureDecision) {
   return decide(operator, decision, 'exposure.release', {}, insertExposureRelease)
 }
 
@@ -100,7 +93,7 @@ export async function releaseExposure(operator: Operator, decision: ExposureDeci
 export async function raiseExposure(
   operator: Operator,
   decision: ExposureDecision & { readonly passages: number; readonly until: Date },
-): Promise<ExposureDecided> {
+) {
   const { passages, until } = decision
   if (until.getTime() <= Date.now()) throw new OperatorError('--until is past: give the day on which the raise ends.')
   return decide(operator, decision, 'exposure.raise', { passages, until }, (client, id, subject) =>
@@ -114,7 +107,7 @@ async function decide(
   action: string,
   more: object,
   write: (client: Queryable, id: string, subject: ExposureSubject) => Promise<void>,
-): Promise<ExposureDecided> {
+) {
   const organization = await organizationNamed(operator.database, decision.organization)
   const base = await knowledgeBaseNamed(operator.database, decision.knowledgeBase)
   const { environment, note } = decision

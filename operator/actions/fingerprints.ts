@@ -38,17 +38,11 @@ interface Given {
   readonly serviceSecrets: ServiceSecrets
 }
 
-interface FingerprintsChanged {
-  readonly organization_id: string
-  readonly organization: string
-  readonly current_epoch: number
-}
-
 /**
  * Opens a new epoch. Fingerprints of one query before and after it no longer match. Those of one earlier epoch stay
  * comparable.
  */
-export async function rotateFingerprints(operator: Operator, input: Given): Promise<FingerprintsChanged> {
+export async function rotateFingerprints(operator: Operator, input: Given) {
   const { id, name } = await organizationNamed(operator.database, input.organization)
   return withAudit(operator, 'fingerprint.rotate', async (client) => {
     const epoch = await createFingerprintEpoch(client, id, input.serviceSecrets)
@@ -62,10 +56,7 @@ export async function rotateFingerprints(operator: Operator, input: Given): Prom
  * opens a new epoch at once, so that serving is not interrupted.
  * @param input.epoch one epoch; undefined: all.
  */
-export async function eraseFingerprints(
-  operator: Operator,
-  input: Given & { readonly epoch?: number | undefined },
-): Promise<FingerprintsChanged & { readonly erased_epochs: readonly number[] }> {
+export async function eraseFingerprints(operator: Operator, input: Given & { readonly epoch?: number | undefined }) {
   const { id, name } = await organizationNamed(operator.database, input.organization)
   return withAudit(operator, 'fingerprint.erase', async (client) => {
     const newest = await newestFingerprintEpoch(client, id)

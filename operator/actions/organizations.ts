@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { insertClient, setClientActive } from '#core/db/clients.ts'
-import { insertKnowledgeBase, setTraced, type KnowledgeBaseRow } from '#core/db/knowledge-bases.ts'
+import { insertKnowledgeBase, setTraced } from '#core/db/knowledge-bases.ts'
 import { insertOrganization, setOrganizationActive } from '#core/db/organizations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -9,16 +9,11 @@ import { createFingerprintEpoch } from './fingerprints.ts'
 import { checkedName, clientNamed, knowledgeBaseNamed, organizationNamed } from './names.ts'
 import { withAudit, type Operator } from './operator.ts'
 
-interface Named {
-  readonly id: string
-  readonly name: string
-}
-
 /** Creates an organization with its first fingerprint key, which its first request needs. */
 export async function createOrganization(
   operator: Operator,
   input: { readonly name: string; readonly serviceSecrets: ServiceSecrets },
-): Promise<Named> {
+) {
   const name = checkedName('an organization', input.name)
   const id = randomUUID()
   return withAudit(operator, 'organization.create', async (client) => {
@@ -34,7 +29,7 @@ export async function createOrganization(
 export async function createClient(
   operator: Operator,
   input: { readonly organization: string; readonly name: string },
-): Promise<Named & { readonly organization: string }> {
+) {
   const name = checkedName('a client', input.name)
   const { id: organization_id, name: organization } = await organizationNamed(operator.database, input.organization)
   const id = randomUUID()
@@ -47,19 +42,13 @@ export async function createClient(
   })
 }
 
-type Switch = (
-  operator: Operator,
-  nameOrId: string,
-  suspended: boolean,
-) => Promise<Named & { readonly active: boolean }>
-
 /** Suspension refuses all requests within five seconds; nothing is deleted. */
 function switchOf(
   noun: string,
-  named: (database: Queryable, nameOrId: string) => Promise<Named>,
+  named: typeof organizationNamed | typeof clientNamed,
   setActive: (client: Queryable, id: string, active: boolean) => Promise<boolean>,
-): Switch {
-  return async (operator, nameOrId, suspended) => {
+) {
+  return async (operator: Operator, nameOrId: string, suspended: boolean) => {
     const { id, name } = await named(operator.database, nameOrId)
     return withAudit(operator, `${noun}.${suspended ? 'suspend' : 'resume'}`, async (client) => {
       if (!(await setActive(client, id, !suspended)))
@@ -72,15 +61,15 @@ function switchOf(
 }
 
 /** Suspends an organization with all keys of all its clients, or resumes it. */
-export const setOrganizationSuspended: Switch = switchOf('organization', organizationNamed, setOrganizationActive)
-export const setClientSuspended: Switch = switchOf('client', clientNamed, setClientActive)
+export const setOrganizationSuspended = switchOf('organization', organizationNamed, setOrganizationActive)
+export const setClientSuspended = switchOf('client', clientNamed, setClientActive)
 
 const SLUG = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 export async function createKnowledgeBase(
   operator: Operator,
   { slug, title: given, asOf }: { readonly slug: string; readonly title: string; readonly asOf?: string | undefined },
-): Promise<Pick<KnowledgeBaseRow, 'id' | 'slug' | 'title' | 'as_of'>> {
+) {
   if (!SLUG.test(slug))
     throw new OperatorError(
       'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
@@ -101,11 +90,7 @@ export async function createKnowledgeBase(
  * Decides whether activations of a knowledge base extend its public trace. What was published stays, since replies
  * refer to it.
  */
-export async function setTrace(
-  operator: Operator,
-  slugOrId: string,
-  traced: boolean,
-): Promise<{ readonly id: string; readonly slug: string; readonly traced: boolean }> {
+export async function setTrace(operator: Operator, slugOrId: string, traced: boolean) {
   const { id, slug } = await knowledgeBaseNamed(operator.database, slugOrId)
   const state = traced ? 'on' : 'off'
   return withAudit(operator, `knowledge-base.trace-${state}`, async (client) => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { insertPlan } from '#core/db/plans.ts'
-import { planLimitsSchema, type PlanLimits } from '#core/domain/quota-plan.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { checkedName } from './names.ts'
 import { withAudit, type Operator } from './operator.ts'
 
@@ -10,10 +10,7 @@ import { withAudit, type Operator } from './operator.ts'
  * Stores a plan. A plan is immutable; a change needs another plan, to which entitlements are moved.
  * @param input.limits the limits that differ from the default plan, as parsed JSON. All faults are reported at once.
  */
-export async function createPlan(
-  operator: Operator,
-  input: { readonly name: string; readonly limits?: unknown },
-): Promise<{ readonly id: string; readonly name: string; readonly limits: PlanLimits }> {
+export async function createPlan(operator: Operator, input: { readonly name: string; readonly limits?: unknown }) {
   const name = checkedName('a plan', input.name)
   const parsed = planLimitsSchema.safeParse(input.limits ?? {})
   if (!parsed.success)

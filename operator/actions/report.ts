@@ -8,12 +8,6 @@ import { assertArtifactAsRecorded, checkFile, type ReviewedFile } from '#jobs/re
 import { versionRowNamed } from './names.ts'
 import type { Operator } from './operator.ts'
 
-/** A file of a report whose bytes have the recorded digest. */
-interface ReportSource {
-  readonly version_id: string
-  readonly path: string
-}
-
 /**
  * Finds a file of the report of a version, and checks its bytes and those of the artifact that it describes.
  * @throws OperatorError when a file is missing, or does not have the digest that was recorded with the version.
@@ -22,7 +16,7 @@ export async function reportSource(
   { database }: Operator,
   store: SignedStore,
   { version: id, part }: { readonly version: string; readonly part: ReviewedFile },
-): Promise<ReportSource> {
+) {
   const version = await versionRowNamed(database, id)
   await assertArtifactAsRecorded(store, version)
   const checked = await checkFile(store, version, part)
@@ -52,10 +46,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 /** Copies a file of the report to a new file; an existing one is left alone. */
-export async function copyReport(
-  { version_id, path }: ReportSource,
-  file: string,
-): Promise<{ readonly version_id: string; readonly file: string; readonly bytes: number }> {
+export async function copyReport({ version_id, path }: Awaited<ReturnType<typeof reportSource>>, file: string) {
   const copy = await openHashedFile(file).catch((error: unknown) => {
     const fault = FAULTS[z.object({ code: z.string() }).safeParse(error).data?.code ?? '']
     if (fault === undefined) throw error

@@ -102,18 +102,11 @@ interface AddReviewer {
   readonly endorsers?: readonly SigningKey[]
 }
 
-interface ReviewerAdded {
-  readonly id: string
-  readonly name: string
-  /** Names; none for the first reviewer. */
-  readonly endorsed_by: readonly string[]
-}
-
 /**
  * Adds a reviewer. Active reviewers endorse everybody but the first, as many as the strictest policy in force requires,
  * so that fewer cannot make up who is missing.
  */
-export async function addReviewer(operator: Operator, input: AddReviewer): Promise<ReviewerAdded> {
+export async function addReviewer(operator: Operator, input: AddReviewer) {
   const name = checkedName('a reviewer', input.name)
   if (foldKey(name) === '') throw new OperatorError('The name of a reviewer has letters or figures: take another one.')
   const { publicKey, endorsers: keys = [] } = input
@@ -170,10 +163,7 @@ function endorsersOf(registry: Registry, keys: readonly SigningKey[]): ReadonlyM
 }
 
 /** Retires a reviewer for good. Approvals of this reviewer no longer count. */
-export async function retireReviewerNamed(
-  operator: Operator,
-  name: string,
-): Promise<Pick<ReviewerAdded, 'id' | 'name'>> {
+export async function retireReviewerNamed(operator: Operator, name: string) {
   return withAudit(operator, 'reviewer.retire', async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)

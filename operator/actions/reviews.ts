@@ -139,10 +139,7 @@ async function assertReadable(store: SignedStore, version: VersionRow): Promise<
 }
 
 /** A version and the version that it would replace now. */
-async function readSubject(
-  database: Queryable,
-  id: string,
-): Promise<{ readonly version: VersionRow; readonly predecessor: Predecessor }> {
+async function readSubject(database: Queryable, id: string) {
   const version = await versionRowNamed(database, id)
   return { version, predecessor: await readPredecessor(database, version.knowledge_base_id) }
 }

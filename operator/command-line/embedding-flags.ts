@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { z } from 'zod'
 import { EmbeddingError, type Embedder, type Embedding } from '#core/embedding/embedder.ts'
-import { openEmbedder, type EndpointSettings } from '#core/embedding/providers.ts'
+import { openEmbedder } from '#core/embedding/providers.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { EMBEDDING_SETTINGS, endpointOptionsSchema, type EndpointOptions } from '#core/embedding/settings.ts'
@@ -150,17 +150,11 @@ export function vectorCacheOptions(command: Command): Command {
     .option('--no-vector-cache', 'keep no vector')
 }
 
-/** An endpoint, and how it is used. */
-interface FlaggedEndpoint {
-  readonly settings: EndpointSettings
-  readonly options: EndpointOptions
-}
-
 /**
  * Returns the endpoint; undefined: none is used.
  * @throws OperatorError where flags do not belong together, or the variable of the key is not set.
  */
-function flaggedEndpoint(flags: EmbeddingFlags): FlaggedEndpoint | undefined {
+function flaggedEndpoint(flags: EmbeddingFlags) {
   const { embedding, embeddings, embeddingModel, embeddingKeyEnv } = flags
   if (embedding !== undefined && embeddings !== undefined)
     throw new OperatorError(`--embedding ${embedding} uses no endpoint: leave out it or --embeddings.`)
@@ -193,7 +187,7 @@ const OWN: ReadonlySet<string> = new Set<string>([...Object.keys(endpointInput),
 export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(flaggedEndpoint(flags)?.settings ?? {}).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
+      value === undefined ? [] : [[name, value]],
     ),
   )
 }

@@ -88,11 +88,7 @@ const RETRIED_OTHERWISE: Readonly<Partial<Record<string, string>>> = {
 }
 
 /** Retries a failed job of the ledger. */
-async function retryJob(
-  operator: Operator,
-  queue: JobQueue,
-  id: string,
-): Promise<{ readonly queue: string; readonly id: string }> {
+async function retryJob(operator: Operator, queue: JobQueue, id: string) {
   const otherwise = RETRIED_OTHERWISE[queue.name]
   if (otherwise !== undefined) throw new OperatorError(otherwise)
   const job = await jobNamed(queue, id)

@@ -31,11 +31,7 @@ export interface CallerWanted {
 }
 
 /** Creates the knowledge base unless one with that slug exists. */
-export async function ensureKnowledgeBase(
-  operator: Operator,
-  slug: string,
-  title: string,
-): Promise<{ readonly id: string }> {
+export async function ensureKnowledgeBase(operator: Operator, slug: string, title: string) {
   return (await findKnowledgeBase(operator.database, slug)) ?? (await createKnowledgeBase(operator, { slug, title }))
 }
 

@@ -22,13 +22,6 @@ interface ShowInput {
   readonly facets: { readonly languages: readonly string[]; readonly jurisdictions: readonly string[] }
 }
 
-interface Shown {
-  readonly answerQuery: string
-  readonly abstainQuery: string
-  readonly forbiddenLanguage: string
-  readonly forbiddenJurisdiction: string
-}
-
 /** Questions on topics that no rulebook covers. */
 const OFF_TOPIC = [
   'How long should a sourdough loaf rest before it goes into the oven?',
@@ -49,7 +42,7 @@ const CANDIDATES_MAX = 5
  * Asks the gateway and prints each exchange with the shell command that repeats it. Returns one question with an answer
  * and one with an abstention.
  */
-export async function showExchanges(input: ShowInput, print: (text: string) => void): Promise<Shown> {
+export async function showExchanges(input: ShowInput, print: (text: string) => void) {
   const body = (query: string, filters?: RetrieveBody['filters']): RetrieveBody => ({
     query,
     knowledge_base: input.corpus.slug,
@@ -100,10 +93,7 @@ export async function showExchanges(input: ShowInput, print: (text: string) => v
 }
 
 /** Returns the questions of the question set, or none without one. */
-function candidates(corpus: DemoCorpus): {
-  readonly answerable: readonly string[]
-  readonly unanswerable: readonly string[]
-} {
+function candidates(corpus: DemoCorpus) {
   if (corpus.questionsFile === undefined) return { answerable: [], unanswerable: [] }
   const questions = parseQuestions(readFileSync(corpus.questionsFile, 'utf8'))
   const pick = (first: string | undefined, wanted: boolean): readonly string[] => {

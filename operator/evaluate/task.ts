@@ -37,12 +37,6 @@ const querySchema = z.object({
   metadata: z.record(z.string(), z.unknown()).nullish(),
 })
 
-interface Query {
-  readonly id: string
-  readonly text: string
-  readonly metadata: ReadonlyMap<string, string>
-}
-
 /**
  * Reads a data set's questions with their qrels and labels. Questions with a relevant record or a label are asked. A
  * question labelled unanswerable counts only for abstention; one labelled partial is not counted.
@@ -98,7 +92,7 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
   return { questions, notes: notesOf(counts, strangers) }
 }
 
-function queryOf(path: string, { text, number }: TextLine): Query {
+function queryOf(path: string, { text, number }: TextLine) {
   const parsed = querySchema.safeParse(parseRecordJson(text))
   const id = parsed.data?.id ?? parsed.data?._id ?? ''
   if (!parsed.success || id === '')

@@ -113,13 +113,7 @@ test(
   },
 )
 
-interface Ending {
-  readonly code: status
-  /** The error that a caller receives. */
-  readonly told: string
-}
-
-function endingOf(reply: Promise<SearchResult>): Promise<Ending> {
+function endingOf(reply: Promise<SearchResult>) {
   return reply.then(
     () => ({ code: status.OK, told: '' }),
     (error: unknown) => ({ code: isGrpcError(error) ? error.code : status.UNKNOWN, told: String(error) }),

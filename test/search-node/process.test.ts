@@ -26,12 +26,7 @@ const search = (to: SearchNodeClient) => {
   return to.search(requestOf({ versionId: artifact.versionId, vector }), CALL_TIMEOUT_MS)
 }
 
-interface Health {
-  check(): Promise<string>
-  close(): void
-}
-
-function healthOf(address: string): Health {
+function healthOf(address: string) {
   const definition = loadSync(protoPath, { keepCase: true, enums: String, defaults: true })
   const method = (definition['grpc.health.v1.Health'] as Record<string, MethodDefinition<object, { status: string }>>)[
     'Check'

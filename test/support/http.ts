@@ -130,11 +130,7 @@ export function sendRaw(baseUrl: string, bytes: string | Uint8Array): Promise<st
 }
 
 /** The first HTTP reply in what came back raw, checked against the rules of all replies. */
-export function readRaw(received: string): {
-  readonly status: number
-  readonly headers: Headers
-  readonly faults: readonly string[]
-} {
+export function readRaw(received: string) {
   const end = received.indexOf('\r\n\r\n')
   const [statusLine = '', ...lines] = received.slice(0, end === -1 ? undefined : end).split('\r\n')
   const headers = new Headers(

@@ -97,12 +97,7 @@ export function allows(filters: Filters, record: PassageRecord): boolean {
 }
 
 /** The k best allowed passages by brute force, with their cosines in double precision, descending, then by chunk id. */
-export function bruteForce(
-  rows: readonly ArtifactRow[],
-  query: Float32Array,
-  filters: Filters,
-  k: number,
-): { chunk_id: string; score: number }[] {
+export function bruteForce(rows: readonly ArtifactRow[], query: Float32Array, filters: Filters, k: number) {
   const allowed = rows.filter(({ record }) => allows(filters, record))
   const scored = allowed.map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
   return scored.sort((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)).slice(0, k)

@@ -81,20 +81,14 @@ export function documentsFault(bytes: Buffer, rows: number, documents: number): 
 }
 
 /** Collects the rows of each document as they are added and returns `documents.bin`; see `documentsLayout`. */
-export interface DocumentsWriter {
-  readonly count: number
-  add(row: number, documentId: string): void
-  finish(): Uint8Array
-}
-
-export function createDocumentsWriter(): DocumentsWriter {
+export function createDocumentsWriter() {
   /** Per document: first row, row after the last, first row, … */
   const runs = createLargeMap<number[]>()
   return {
     get count() {
       return runs.size
     },
-    add(row, documentId) {
+    add(row: number, documentId: string) {
       const known = runs.get(documentId)
       if (known === undefined) runs.set(documentId, [row, row + 1])
       else if (known.at(-1) === row) known[known.length - 1] = row + 1

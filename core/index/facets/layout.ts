@@ -25,10 +25,7 @@ export function dayNumber(day: string): number {
 }
 
 /** Byte offsets of the parts of `facets.bin`. */
-export function facetsLayout(
-  rows: number,
-  facets: Facets,
-): { readonly bitsets: number; readonly fromOffset: number; readonly toOffset: number; readonly bytes: number } {
+export function facetsLayout(rows: number, facets: Facets) {
   const bitsets =
     facets.languages.length + facets.jurisdictions.length + facets.subjects.length + facets.statuses.length
   const fromOffset = bitsets * bitsetWords(rows) * 4

@@ -2,15 +2,10 @@ import { addRow, bitsetWords } from '#core/index/bitset.ts'
 import { OPEN_END_DAY, dayNumber, facetsLayout, type Facets } from './layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 
-/** Collects the facets of rows as they are added and returns the content of the two files; see `layout.ts`. */
-export interface FacetsWriter {
-  add(row: number, record: PassageRecord): void
-  finish(): { readonly facets: Facets; readonly bytes: Buffer }
-}
-
 type Bitsets = Map<string, Uint32Array>
 
-export function createFacetsWriter(rows: number): FacetsWriter {
+/** Collects the facets of rows as they are added and returns the content of the two files; see `layout.ts`. */
+export function createFacetsWriter(rows: number) {
   const words = bitsetWords(rows)
   const languages: Bitsets = new Map()
   const jurisdictions: Bitsets = new Map()
@@ -25,7 +20,7 @@ export function createFacetsWriter(rows: number): FacetsWriter {
     addRow(bitset, row)
   }
   return {
-    add(row, record) {
+    add(row: number, record: PassageRecord) {
       mark(languages, record.metadata.language, row)
       mark(jurisdictions, record.metadata.jurisdiction, row)
       for (const subject of record.subjects) mark(subjects, subject, row)

@@ -33,12 +33,6 @@ import { digestFile, type FileDigest } from '#core/platform/hashed-file.ts'
 
 const MANIFEST_BYTES_MAX = 64 * 1024
 
-export interface SignedManifest {
-  readonly manifest: Manifest
-  /** SHA-256 of manifest.json. */
-  readonly digest: Buffer
-}
-
 /** What a manifest must be: its SHA-256, and the keys of which one signed it (SPKI). */
 export interface Signed {
   readonly digest: Uint8Array
@@ -81,15 +75,15 @@ async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
 }
 
 /**
- * Verifies the manifest alone: digest, signature and schema. The other files are not checked. Every reader of a
- * manifest reads it here.
+ * Verifies the manifest alone: digest, signature and schema, and returns it with its SHA-256. The other files are not
+ * checked. Every reader of a manifest reads it here.
  * @param expectedDigest `unrecorded`: a build finds an artifact that an earlier attempt wrote.
  */
 export async function readSignedManifest(
   folder: string,
   publicKeysDer: readonly Uint8Array[],
   expectedDigest: Uint8Array | 'unrecorded',
-): Promise<SignedManifest> {
+) {
   const bytes = await readSmall(folder, MANIFEST_FILE)
   if (expectedDigest !== 'unrecorded' && !sha256(bytes).equals(expectedDigest))
     throw new ArtifactError('The manifest has another digest than the one asked for.')

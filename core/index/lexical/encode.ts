@@ -1,6 +1,5 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { CHUNK_ROWS, DIRECTORY_BYTES, ENTRY_BYTES, TERMS_PER_BLOCK, chunkBytes } from './layout.ts'
-import type { LexicalDescription } from './layout.ts'
 import type { Occurrences } from './occurrences.ts'
 
 /** The postings by term: term t has those from starts[t] to starts[t + 1], rows ascending. */
@@ -9,8 +8,6 @@ export interface Inverted {
   readonly rows: Uint32Array
   readonly impacts: Uint8Array
 }
-
-type TermSizes = Pick<LexicalDescription, 'blocks_bytes' | 'first_terms_bytes' | 'postings_bytes'>
 
 const UINT16_VALUES = 65_536
 const UINT32_MAX = 0xffff_ffff
@@ -74,11 +71,7 @@ function chunksOf({ starts, rows, impacts }: Inverted, term: number): Chunk[] {
  * @param stored a string of bytes for each term.
  * @param order terms in order of these strings.
  */
-export function encodeTerms(
-  stored: readonly string[],
-  order: Uint32Array,
-  inverted: Inverted,
-): { readonly bytes: Uint8Array } & TermSizes {
+export function encodeTerms(stored: readonly string[], order: Uint32Array, inverted: Inverted) {
   const blocks = Math.ceil(order.length / TERMS_PER_BLOCK)
   const entriesBytes = stored.reduce((sum, term) => sum + 1 + term.length + ENTRY_BYTES, 0)
   if (entriesBytes > UINT32_MAX) throw new ArtifactError('The words of the version do not fit the lexical index.')

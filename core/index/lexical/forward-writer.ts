@@ -7,19 +7,10 @@ import type { LexicalTerms } from './writer.ts'
 /** Slots per row. A passage has about twenty pairs that no other passage has. */
 const PAIR_SLOTS_PER_ROW = 16
 
-export interface ForwardWriter {
-  /**
-   * @param sameRevisionAsPrevious whether the previous row belongs to the same revision.
-   * @returns the row's bytes in `forward.tokens`.
-   */
-  add(terms: LexicalTerms, sameRevisionAsPrevious: boolean): Uint8Array
-  finish(): { readonly description: ForwardDescription; readonly offsets: Uint8Array; readonly pairs: Uint8Array }
-}
-
 const UINT32_MAX = 0xffff_ffff
 
 /** @param rows number of rows; they are added in order. @param uint32sMax words of all rows; offsets have 32 bits. */
-export function createForwardWriter(rows: number, uint32sMax = UINT32_MAX): ForwardWriter {
+export function createForwardWriter(rows: number, uint32sMax = UINT32_MAX) {
   const bits = Math.min(PAIR_BITS_MAX, Math.max(PAIR_BITS_MIN, Math.ceil(Math.log2(rows * PAIR_SLOTS_PER_ROW))))
   const pairs = new Uint32Array(2 ** bits)
   const offsets = new Uint32Array(rows + 1)
@@ -28,7 +19,8 @@ export function createForwardWriter(rows: number, uint32sMax = UINT32_MAX): Forw
   let [before, beforeThat, run] = [0, 0, 0]
   let row = 0
   return {
-    add({ language, heading, text }, sameRevisionAsPrevious) {
+    /** @returns the row's bytes in `forward.tokens`. */
+    add({ language, heading, text }: LexicalTerms, sameRevisionAsPrevious: boolean) {
       const primary = primaryLanguage(language)
       const hashes = [...heading, ...text].map((term) => tokenHash(primary, term))
       const encoded = Uint32Array.of(heading.length, ...hashes)

@@ -53,12 +53,7 @@ export function chunkBytes(postings: number): number {
 /** Byte offsets of the parts of `lexical.terms`, and its size. */
 export function lexicalTermsLayout(
   description: Pick<LexicalDescription, 'terms' | 'blocks_bytes' | 'first_terms_bytes'>,
-): {
-  readonly blocks: number
-  readonly firstTermsOffset: number
-  readonly tableOffset: number
-  readonly bytes: number
-} {
+) {
   const blocks = Math.ceil(description.terms / TERMS_PER_BLOCK)
   const tableOffset = description.blocks_bytes + description.first_terms_bytes
   return { blocks, firstTermsOffset: description.blocks_bytes, tableOffset, bytes: tableOffset + (blocks + 1) * 8 }

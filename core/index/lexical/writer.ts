@@ -18,16 +18,6 @@ export interface LexicalTerms extends Readonly<Record<LexicalField, readonly str
   readonly language: string
 }
 
-/** Collects the terms of rows in ascending order and returns the content of the three files; see `layout.ts`. */
-export interface LexicalWriter {
-  /** @throws ArtifactError unless rows are added as 0, 1, 2 … */
-  add(row: number, terms: LexicalTerms): void
-  /**
-   * @throws ArtifactError when fewer rows were added than announced, or terms do not fit the format's 32-bit offsets.
-   */
-  finish(): LexicalFiles
-}
-
 export interface LexicalFiles {
   readonly description: LexicalDescription
   readonly terms: Uint8Array
@@ -35,13 +25,17 @@ export interface LexicalFiles {
   readonly postings: Iterable<Uint8Array>
 }
 
-/** @param rows number of rows to be added. Memory: about twelve bytes per posting, and the distinct terms. */
-export function createLexicalWriter(rows: number): LexicalWriter {
+/**
+ * Collects the terms of rows in ascending order and returns the content of the three files; see `layout.ts`.
+ * @param rows number of rows to be added. Memory: about twelve bytes per posting, and the distinct terms.
+ */
+export function createLexicalWriter(rows: number) {
   const vocabulary = createVocabulary()
   const occurrences = createOccurrences(rows)
   let done = 0
   return {
-    add(row, { language, ...fields }) {
+    /** @throws ArtifactError unless rows are added as 0, 1, 2 … */
+    add(row: number, { language, ...fields }: LexicalTerms) {
       if (row !== done || row >= rows)
         throw new ArtifactError(`Row ${row} came to the lexical index after ${done} of ${rows} rows.`)
       done += 1
@@ -50,6 +44,7 @@ export function createLexicalWriter(rows: number): LexicalWriter {
         for (const term of fields[name]) occurrences.count(numberOf(term), field)
       occurrences.endRow()
     },
+    /** @throws ArtifactError when rows are missing, or terms do not fit the format's 32-bit offsets. */
     finish() {
       if (done !== rows) throw new ArtifactError(`${rows} rows were announced to the lexical index and ${done} came.`)
       return packed(vocabulary, occurrences, rows)

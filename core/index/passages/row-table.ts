@@ -34,13 +34,7 @@ function tableOf(bytes: ArrayBufferLike, rows: number): RowTable {
   }
 }
 
-export interface RowTableWriter {
-  /** @returns whether the previous row has the same revision. */
-  add(row: number, record: PassageRecord): boolean
-  finish(): Uint8Array
-}
-
-export function createRowTableWriter(rows: number): RowTableWriter {
+export function createRowTableWriter(rows: number) {
   const bytes = new ArrayBuffer(rowTableBytes(rows))
   const table = tableOf(bytes, rows)
   const documents = createLargeMap<number>()
@@ -48,7 +42,8 @@ export function createRowTableWriter(rows: number): RowTableWriter {
   const chunkIds: string[] = []
   let revision = ''
   return {
-    add(row, record) {
+    /** @returns whether the previous row has the same revision. */
+    add(row: number, record: PassageRecord) {
       table.documents[row] = numberOf(documents, record.document.id)
       table.provisions[row] = numberOf(provisions, record.provision)
       chunkIds[row] = record.chunk_id

@@ -35,17 +35,11 @@ export type Source = z.infer<typeof sourceSchema>
 /** Derived fields of a revision by its id. */
 export type DerivedFields = ReadonlyMap<string, Readonly<Record<string, string>>>
 
-export interface SourcesWriter {
-  /** @throws ArtifactError for a passage of a snapshot that is not among the sources. */
-  add(record: PassageRecord): void
-  /** One canonical JSON a line, in the order of ids. */
-  finish(): Generator<Uint8Array>
-}
-
-export function createSourcesWriter(sources: readonly SourceFacts[], derived: DerivedFields): SourcesWriter {
+export function createSourcesWriter(sources: readonly SourceFacts[], derived: DerivedFields) {
   const revisions = new Map(sources.map(({ id }) => [id, new Map<string, Source['revisions'][number]>()]))
   return {
-    add({ chunk_id, citation, document: shown, in_force_from: from, in_force_to: to }) {
+    /** @throws ArtifactError for a passage of a snapshot that is not among the sources. */
+    add({ chunk_id, citation, document: shown, in_force_from: from, in_force_to: to }: PassageRecord) {
       const held = revisions.get(citation.source_snapshot_id)
       if (held === undefined) throw new ArtifactError(`Passage ${chunk_id} is of a snapshot that is no source.`)
       const known = held.get(shown.revision_id)
@@ -59,6 +53,7 @@ export function createSourcesWriter(sources: readonly SourceFacts[], derived: De
           passages: 1,
         })
     },
+    /** One canonical JSON a line, in the order of ids. */
     *finish() {
       for (const facts of sources.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
         const source = { ...facts, revisions: [...(revisions.get(facts.id)?.values() ?? [])] }

@@ -24,11 +24,7 @@ export type ReferencesCounts = Omit<z.infer<typeof referencesSchema>, 'acts'>
 export type ActEntry = z.infer<typeof referencesSchema>['acts'][number]
 
 /** Byte offsets of the parts of `references.bin`, and its size. */
-export function referencesLayout({ terms, postings, text_bytes }: ReferencesCounts): {
-  readonly rowsOffset: number
-  readonly textOffset: number
-  readonly bytes: number
-} {
+export function referencesLayout({ terms, postings, text_bytes }: ReferencesCounts) {
   const rowsOffset = (terms + 1) * 8
   const textOffset = rowsOffset + postings * 4
   return { rowsOffset, textOffset, bytes: textOffset + text_bytes }

@@ -3,20 +3,13 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { referencesLayout, referencesSchema, type ActEntry } from './layout.ts'
 
-/** Collects the references of rows as they are added and returns the content of the two files; see `layout.ts`. */
-export interface ReferencesWriter {
-  add(row: number, record: Pick<PassageRecord, 'references'>): void
-  /** @throws ArtifactError when the terms do not fit the format's 32-bit offsets. */
-  finish(acts: readonly ActEntry[]): {
-    readonly references: ReturnType<typeof referencesSchema.parse>
-    readonly bytes: Buffer
-  }
-}
-
 const OFFSET_MAX = 0xffff_ffff
 
-/** @param rows number of rows; row numbers are below it. */
-export function createReferencesWriter(rows: number): ReferencesWriter {
+/**
+ * Collects the references of rows as they are added and returns the content of the two files; see `layout.ts`.
+ * @param rows number of rows; row numbers are below it.
+ */
+export function createReferencesWriter(rows: number) {
   const postings = createLargeMap<number[]>()
 
   function post(term: string, row: number): void {
@@ -25,11 +18,12 @@ export function createReferencesWriter(rows: number): ReferencesWriter {
     else if (known.at(-1) !== row) known.push(row)
   }
   return {
-    add(row, { references }) {
+    add(row: number, { references }: Pick<PassageRecord, 'references'>) {
       if (row >= rows) throw new ArtifactError(`${rows} passages were announced and more came.`)
       for (const reference of references) for (const term of termsOf(reference)) post(term, row)
     },
-    finish(acts) {
+    /** @throws ArtifactError when the terms do not fit the format's 32-bit offsets. */
+    finish(acts: readonly ActEntry[]) {
       const sorted = [...postings.entries()].sort(([a], [b]) => (a < b ? -1 : 1))
       const counts = {
         terms: sorted.length,

@@ -22,27 +22,23 @@ const DEVIATION_ROWS_MAX = 4_096
 /** The deviation of vectors that are all equal; such cosines tell nothing apart. */
 const DEVIATION_MIN = 1e-6
 
-/** Collects the statistics of vectors that arrive in row order. */
-export interface CosineStatisticsCollector {
-  /** @param vector unit length. */
-  add(vector: Float32Array): void
-  /** @param queries at least one, of unit length. */
-  finish(queries: readonly Float32Array[]): CosineStatistics
-}
-
-/** @param rows that will be added; > 0. */
-export function createCosineStatistics(rows: number, dimensions: number): CosineStatisticsCollector {
+/**
+ * Collects the statistics of vectors of unit length that arrive in row order.
+ * @param rows that will be added; > 0.
+ */
+export function createCosineStatistics(rows: number, dimensions: number) {
   const sum = new Float64Array(dimensions)
   const step = Math.max(1, rows / DEVIATION_ROWS_MAX)
   const sample: Float32Array[] = []
   let row = 0
   return {
-    add(vector) {
+    add(vector: Float32Array) {
       for (let d = 0; d < dimensions; d++) sum[d] = (sum[d] ?? 0) + (vector[d] ?? 0)
       if (row >= sample.length * step) sample.push(vector.slice())
       row += 1
     },
-    finish(queries) {
+    /** @param queries at least one, of unit length. */
+    finish(queries: readonly Float32Array[]): CosineStatistics {
       if (queries.length === 0) throw new RangeError('cosines are measured by at least one query')
       const mean = Float32Array.from(sum, (total) => total / row)
       const cosines = createInnerProducts(queries, () => new Float64Array(sample.length))

@@ -21,13 +21,6 @@ export const NPROBE_RECALL = 0.99
 /** Share of the nearest rows that `deviations` holds for. A search finds more: it stops only where it holds for all. */
 export const DEVIATIONS_RECALL = 0.985
 
-/** Byte offsets in `clusters.u32`, and its length. */
-export interface IvfLayout {
-  readonly radiiOffset: number
-  readonly rowsOffset: number
-  readonly bytes: number
-}
-
 /**
  * Layout of `clusters.u32`:
  *
@@ -36,7 +29,7 @@ export interface IvfLayout {
  *   centroid; at least RADIUS_MIN_SHARE of the mean radius.
  * - rows × uint32: the row of each position.
  */
-export function ivfLayout(rows: number, lists: number): IvfLayout {
+export function ivfLayout(rows: number, lists: number) {
   const radiiOffset = (lists + 1) * 4
   const rowsOffset = radiiOffset + lists * 4
   return { radiiOffset, rowsOffset, bytes: rowsOffset + rows * 4 }

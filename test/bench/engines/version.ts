@@ -26,10 +26,7 @@ type IndexLoad = z.infer<typeof loadSchema>
  * The passages of a local artifact as a version with an index in the cluster, or that of an earlier run. Its files are
  * hard links to those of the local one, less those that are searched; its index is loaded as by every build.
  */
-export async function indexedVersion(
-  { artifact: local, settings }: BuiltArtifact,
-  cluster: BenchCluster,
-): Promise<{ readonly artifact: BenchArtifact; readonly load: IndexLoad }> {
+export async function indexedVersion({ artifact: local, settings }: BuiltArtifact, cluster: BenchCluster) {
   const versionId = derivedUuid('bench engine version', local.versionId)
   const folder = join(dirname(local.folder), versionId)
   const loadFile = `${folder}.load.json`

@@ -6,7 +6,7 @@ import { queryPolicy, systemClock } from '#core/embedding/sending.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorFor } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
+import type { EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 
 const signal = new AbortController().signal
@@ -24,16 +24,11 @@ function embedderAt(baseUrl: string, space: EmbeddingSpace, change: Partial<Open
   })
 }
 
-interface Embedding {
-  readonly endpoint: EmbeddingEndpoint
-  readonly embedder: Embedder
-}
-
 async function open(
   behaviour: Partial<EndpointBehaviour> = {},
   change: Partial<OpenAiOptions> = {},
   space: Partial<EmbeddingSpace> = {},
-): Promise<Embedding> {
+) {
   const endpoint = await startEmbeddingEndpoint(behaviour)
   onTestFinished(() => endpoint.stop())
   const wanted = spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai', ...space })

@@ -37,10 +37,7 @@ const crossEncoder = (model: string, change?: Partial<ReaderSettings>): Reader =
 const passages = (...texts: readonly string[]): FoundPassage[] => texts.map((text, at) => foundPassage(at, { text }))
 
 /** Asks an endpoint that answers with `body`, and returns what it was asked too. */
-async function askedOf(
-  body: string,
-  change?: Partial<ReaderSettings>,
-): Promise<{ readonly asked: unknown; readonly scores: Promise<readonly number[]> }> {
+async function askedOf(body: string, change?: Partial<ReaderSettings>) {
   let asked: unknown
   const endpoint = await startJsonServer((request, response) => {
     void bodyOf(request).then((sent) => {

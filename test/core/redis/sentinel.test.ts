@@ -24,13 +24,7 @@ function stopping<T extends { stop(): Promise<unknown> }>(server: T): T {
   onTestFinished(async () => void (await server.stop()))
   return server
 }
-
-interface Opened extends PrimaryConnection {
-  readonly lines: readonly string[]
-  /** When it became usable for the last time, on the load-adjusted clock. */
-  connectedMs(): number
-}
-function open(url: string): Opened {
+function open(url: string) {
   const lines: string[] = []
   let connectedMs = Number.NaN
   const log = createLog('test', 'info', (line) => {

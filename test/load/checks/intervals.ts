@@ -33,11 +33,7 @@ export function occupancyOf(intervals: readonly Interval[]): Occupancy {
 }
 
 /** The most intervals at any instant from `fromMs` to `toMs`, both included, and when that was. */
-export function mostAtOnce(
-  { times, counts }: Occupancy,
-  fromMs = -Infinity,
-  toMs = Infinity,
-): { readonly most: number; readonly atMs: number } {
+export function mostAtOnce({ times, counts }: Occupancy, fromMs = -Infinity, toMs = Infinity) {
   // The last step at or before the beginning still holds there.
   let low = 0
   for (let high = times.length; low < high;) {

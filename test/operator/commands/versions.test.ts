@@ -11,9 +11,7 @@ const { cli } = harness
 const store = join(harness.folder, 'store')
 
 /** A knowledge base after the activations of these versions, in this order. */
-async function createActivated(
-  count: number,
-): Promise<{ readonly base: HistoryBase; readonly ids: readonly string[] }> {
+async function createActivated(count: number) {
   const base = await createHistoryBase(harness.owner, store)
   const ids: string[] = []
   for (let n = 0; n < count; n++) ids.push(await activated(base, await base.createVersion()))

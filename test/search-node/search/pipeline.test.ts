@@ -29,12 +29,7 @@ const store = folderOfFile()
  * Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply
  * promises.
  */
-async function recallAt5(
-  mapping: IndexReader,
-  rows: readonly ArtifactRow[],
-  filters: TestFilters,
-  queries = 60,
-): Promise<{ recall: number; plans: Set<string> }> {
+async function recallAt5(mapping: IndexReader, rows: readonly ArtifactRow[], filters: TestFilters, queries = 60) {
   const random = seededRandom(seed + 1)
   const allowed = rows.filter(({ record }) => allows(filters, record)).length
   const plans = new Set<string>()

@@ -35,17 +35,11 @@ function recordOf(record: PassageRecord, n: number): PassageRecord {
   return { ...record, text, document, provision: 'revised', in_force_from: '2020-01-01', in_force_to: '2021-01-01' }
 }
 
-interface Asked {
-  readonly result: SearchResult
-  /** Candidates asked for, round by round, of either ranking. */
-  readonly depths: { readonly words: readonly number[]; readonly vectors: readonly number[] }
-}
-
 /**
  * A search over a source that counts what it is asked for; its vectors are searched exactly.
  * @param limits of the search, not of the source.
  */
-async function counted(change: Partial<SearchInput>, limits: CallDeadline = UNLIMITED): Promise<Asked> {
+async function counted(change: Partial<SearchInput>, limits: CallDeadline = UNLIMITED) {
   const { candidates, statistics } = createIndexVersion(corpus.mapping)
   const depths = { words: [] as number[], vectors: [] as number[] }
   const version: SearchableVersion = {

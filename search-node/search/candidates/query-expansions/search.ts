@@ -27,10 +27,7 @@ export function compareExpansions({ lexical, rows }: QueryExpansionsReader, text
   )
   const greatest = query.groups.reduce((sum, { weight }) => sum + weight, 0) * IMPACT_MAX * SCORE_UNIT
   /** The best of the allowed query expansions, folded by passage. */
-  function folded(
-    allowed: Uint32Array,
-    wanted: number,
-  ): { readonly shares: Map<number, number>; readonly all: boolean } {
+  function folded(allowed: Uint32Array, wanted: number) {
     const shares = new Map<number, number>()
     const { ids, scores } = searchLexical(query, allowed, wanted)
     for (const [at, question] of ids.entries()) {

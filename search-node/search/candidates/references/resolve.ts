@@ -125,11 +125,7 @@ function otherReading({ act, path }: Reference, index: ReferencesReader): Refere
   return kind === undefined || index.holds(`${act}#${kind}-`) ? undefined : { act, path: [] }
 }
 
-function firstHeld(
-  references: readonly Reference[],
-  index: ReferencesReader,
-  reach: Visibility,
-): { readonly held: readonly Held[]; readonly provision: boolean } {
+function firstHeld(references: readonly Reference[], index: ReferencesReader, reach: Visibility) {
   for (const reference of references) {
     const held = heldRows(reference, index, reach)
     if (held.length > 0) return { held, provision: reference.path.length > 0 }

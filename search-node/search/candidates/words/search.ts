@@ -112,10 +112,7 @@ function lookUp({ groups, rest, threshold }: ChunkBounds, from: number): boolean
  * The essential words: a row without any word before index `essential` cannot reach the threshold. Further words are
  * included if accumulating their postings is cheaper than looking up every row found so far.
  */
-function essentialGroups({ groups, rest, threshold }: ChunkBounds): {
-  readonly essential: number
-  readonly postings: number
-} {
+function essentialGroups({ groups, rest, threshold }: ChunkBounds) {
   let [essential, postings] = [0, 0]
   for (const { lists } of groups) {
     let count = 0

@@ -7,10 +7,7 @@ import { folderOfFile } from '#test/support/folder.ts'
 
 const folder = folderOfFile()
 
-function written(
-  name: string,
-  bytes: number,
-): { readonly path: string; readonly bytes: number; readonly content: Buffer } {
+function written(name: string, bytes: number) {
   const content = Buffer.alloc(bytes, name)
   writeFileSync(join(folder, name), content)
   return { path: join(folder, name), bytes, content }

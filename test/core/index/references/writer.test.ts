@@ -14,10 +14,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(root, 'each-'))
 })
 
-function written(
-  rows: readonly (readonly string[])[],
-  acts: readonly ActEntry[] = [],
-): { readonly json: string; readonly bytes: Buffer } {
+function written(rows: readonly (readonly string[])[], acts: readonly ActEntry[] = []) {
   const writer = createReferencesWriter(rows.length)
   for (const [row, references] of rows.entries()) writer.add(row, { references: [...references] })
   const { references, bytes } = writer.finish(acts)

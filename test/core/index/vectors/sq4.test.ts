@@ -9,7 +9,6 @@ import {
   encodeHeader,
   sq4Score,
 } from '#core/index/vectors/quantizer.ts'
-import type { ScalarQuantizer } from '#core/index/vectors/quantizer.ts'
 import { sq4Pieces, quantizerOf } from '#core/index/vectors/sq4-writer.ts'
 import { openSq4, type Sq4Reader } from '#core/index/vectors/sq4-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
@@ -36,10 +35,7 @@ function vectorsWithMean(rows: number, dimensions: number): Float32Array<ArrayBu
   return vectors
 }
 
-async function quantized(
-  vectors: Float32Array<ArrayBuffer>,
-  dimensions: number,
-): Promise<{ readonly bytes: Buffer; readonly path: string; readonly space: ScalarQuantizer; readonly rows: number }> {
+async function quantized(vectors: Float32Array<ArrayBuffer>, dimensions: number) {
   const rows = vectors.length / dimensions
   const source = { path: join(folder, `${rows}-${dimensions}.f32`), rows, dimensions }
   writeFileSync(source.path, new Uint8Array(vectors.buffer))

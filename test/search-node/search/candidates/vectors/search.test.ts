@@ -26,17 +26,12 @@ function open({ folder, manifest }: TestArtifact): IndexReader {
 }
 const store = folderOfFile()
 
-interface Found {
-  readonly plan: string
-  readonly chunkIds: readonly string[]
-}
-
 function nearest(
   mapping: IndexReader,
   query: Float32Array,
   filters: TestFilters,
   { limit = LIMIT, costs = PLAN_COSTS }: { readonly limit?: number; readonly costs?: PlanCosts } = {},
-): Found {
+) {
   const allowed = filterBitset(filters, mapping.passages, mapping.facets)
   const { plan, ids, scores } = nearestRows(mapping, vectorsOf(mapping), query, allowed, limit, EXPANSION_MIN, costs)
   const found = Array.from(ids, (row, at) => ({ score: scores[at] ?? 0, chunkId: mapping.passage(row).chunk_id }))
