@@ -72,11 +72,7 @@ const ONE_SNAPSHOT = 'set transaction isolation level repeatable read, read only
  * Both from one snapshot: a request that is settled meanwhile is either counted and open, or neither. Its settlement in
  * Redis finds its lease in the first case, and nothing to change in the second.
  */
-export async function countRequests(
-  database: Database,
-  organizationId: string,
-  redisNowMs: number,
-): Promise<{ readonly counts: readonly DayCount[]; readonly admitted: readonly AdmittedRequest[] }> {
+export async function countRequests(database: Database, organizationId: string, redisNowMs: number) {
   return inTransaction(database, async (client) => {
     await client.query(ONE_SNAPSHOT)
     return {
@@ -95,20 +91,6 @@ const LONGEST_WINDOW = `
 export async function longestExposureWindowDays(database: Queryable, organizationId: string): Promise<number> {
   const { rows } = await database.query(LONGEST_WINDOW, [organizationId])
   return z.object({ days: z.int() }).parse(rows[0]).days
-}
-
-/** A distinct passage that was served. */
-export interface CountedPassage {
-  readonly environment: string
-  readonly knowledgeBaseId: string
-  readonly chunk: string
-  readonly document: string
-  /** Passages of the document in the version that served this one last as new; 0: it was not new in the window. */
-  readonly total: number
-  /** When the request that served it last was admitted. */
-  readonly atMs: number
-  /** UTC days of the window, since 1970-01-01, on which it was new: not served for a window before. */
-  readonly newOn: readonly number[]
 }
 
 /**
@@ -164,13 +146,18 @@ const servedRow = z
     last_new: z.tuple([z.coerce.number(), z.coerce.number()]).nullable(),
     new_on: z.array(z.int()),
   })
-  .transform(({ knowledge_base_id, at_ms, last_new, new_on, ...passage }): CountedPassage => ({
+  .transform(({ knowledge_base_id, at_ms, last_new, new_on, ...passage }) => ({
     ...passage,
     knowledgeBaseId: knowledge_base_id,
+    /** Passages of the document in the version that served this one last as new; 0: it was not new in the window. */
     total: last_new?.[1] ?? 0,
+    /** When the request that served it last was admitted. */
     atMs: at_ms,
+    /** UTC days of the window, since 1970-01-01, on which it was new: not served for a window before. */
     newOn: new_on,
   }))
+/** A distinct passage that was served. */
+export type CountedPassage = z.infer<typeof servedRow>
 const servedRows = z.array(servedRow)
 
 /** Calls `take` with one bounded batch at a time. The rows of a document follow each other. */

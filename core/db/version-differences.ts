@@ -46,7 +46,7 @@ const referenceSchema = provisionSchema.extend({
 export type HeldReference = Readonly<z.infer<typeof referenceSchema>>
 
 /** What the passages of one revision share. */
-const headerSchema = z.object({
+export const headerSchema = z.object({
   title: z.string(),
   authority: z.string(),
   canonical_url: z.string(),

@@ -163,10 +163,7 @@ async function pinnedIn(
 }
 
 /** Only the modules that change no vector otherwise than this process does are taken. */
-async function poolingOf(
-  files: OpenFolder,
-  modules: z.infer<typeof modulesSchema>,
-): Promise<{ readonly pooling: Pooling; readonly dimensions: number }> {
+async function poolingOf(files: OpenFolder, modules: z.infer<typeof modulesSchema>) {
   const names = modules.map(({ type }) => type.slice(type.lastIndexOf('.') + 1))
   for (const [at, name] of names.entries())
     if (name !== MODULES[at]) throw files.refusal(`modules.json asks for the module ${name} at place ${at}`)

@@ -23,8 +23,7 @@ import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { searchQuestionFigures } from './search-questions.ts'
 import { standardisedByNegatives } from './negatives.ts'
 import { readQuestionSet, idsInWords, type QueryWithQrels } from './questions.ts'
-import { measureReader, type MeasuredReader } from './reading.ts'
-import { measureRewriter, type MeasuredRewriter } from './rewriting.ts'
+import { measureReader, type MeasuredReader, measureRewriter, type MeasuredRewriter } from './reading.ts'
 import type { Measured } from './report.ts'
 import type { NoteSourceIds, SourceIdOf } from './source-ids.ts'
 
@@ -148,21 +147,7 @@ async function measureModels(
   }
 }
 
-interface AskedQuestions {
-  readonly questions: readonly QueryWithQrels[]
-  /** Relevant ids that no passage carries, sorted. */
-  readonly missing: readonly string[]
-  /** Known items of the version. */
-  readonly items: readonly QueryWithQrels[]
-}
-
-async function chooseQuestions({
-  questionsSha256,
-  artifact,
-  noteSourceIds,
-  store,
-  day,
-}: EvaluationInput): Promise<AskedQuestions> {
+async function chooseQuestions({ questionsSha256, artifact, noteSourceIds, store, day }: EvaluationInput) {
   const passages = (): ReturnType<NoteSourceIds> =>
     noteSourceIds(verifiedPassagesIn(artifact.folder, artifact.files['passages.jsonl']))
   const items = await sampleKnownItems(passages, day)

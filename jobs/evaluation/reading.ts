@@ -1,17 +1,22 @@
-import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { DEFAULT_CHAT_READER_CALIBRATION, DEFAULT_REWRITTEN_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { probability } from '#core/domain/calibration.ts'
 import { READER_PREDICTORS, readerPredictors } from '#core/domain/predictors.ts'
-import { READ_PASSAGES_MAX, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
+import { READ_PASSAGES_MAX, type ReaderParameters, type RewriterParameters } from '#core/domain/retrieval-profile.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Reader } from '#core/reading/reader.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
-import { askModes, servedMode, type AskContext, type RankedResult } from './ask.ts'
+import { askModes, servedMode, type AskContext, type RankedResult, servedOf, type AskRecordsContext } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from './calibration/fit.ts'
-import { modelFigures } from './figures.ts'
+import { modelFigures, type DecisionOptions } from './figures.ts'
 import type { ReaderFigures } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
+import { withinFilters } from '#core/index/format/description.ts'
+import { REWRITING_BOUNDS } from '#core/rewriting/bounds.ts'
+import type { Rewriter } from '#core/rewriting/rewriter.ts'
+import { decisionOf } from './decision.ts'
+import { askQuestions } from './outcomes.ts'
 
 export interface MeasuredReader {
   /** With the fitted calibration, or the default of chat models. */
@@ -71,7 +76,7 @@ export function readerFeatures(scores: readonly number[]): readonly number[] {
 }
 
 /** The labelled questions, or a sample of them that depends on their ids alone. */
-export function labelledSample(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
+function labelledSample(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
   const labelled = questions.filter(({ answerable }) => answerable !== undefined)
   if (labelled.length <= EVALUATION_BOUNDS.readQuestionsMax) return labelled
   const keyOf = ({ id }: QueryWithQrels): string => sha256(id).toString('hex')
@@ -102,4 +107,65 @@ async function readingsOf(
     context.onProgress(at + 1, lists.length)
   })
   return readings.filter((each) => each !== undefined)
+}
+
+export interface MeasuredRewriter {
+  /** With the fitted calibration, or the default. */
+  readonly parameters: RewriterParameters
+  readonly figures: ReaderFigures
+}
+
+type Context = AskRecordsContext & { readonly note: (sentence: string) => void }
+
+/**
+ * Has the rewriter of a profile rewrite labelled questions, searches its queries, and fits the decision on what they
+ * find. A fit is kept only where it stays silent about texts that no passage answers, with their own rewritings.
+ * @param items texts of passages of the version.
+ * @throws RewriterError if the endpoint fails; a repetition writes what is missing, where rewritings are kept.
+ */
+export async function measureRewriter(
+  questions: readonly QueryWithQrels[],
+  rewriter: Rewriter,
+  parameters: RewriterParameters,
+  options: DecisionOptions,
+  items: readonly { readonly text: string }[],
+  context: Context,
+): Promise<MeasuredRewriter> {
+  const sample = labelledSample(questions)
+  context.note(`The rewriter is asked about ${sample.length} questions, then about texts that no passage answers.`)
+  const withQueries = <Q extends { readonly text: string }>(texts: readonly Q[]): Promise<readonly Rewritten<Q>[]> =>
+    rewritten(texts, rewriter, parameters, context)
+  const asked = await withQueries(sample)
+  const outcomes = servedOf(await askQuestions(asked, EVALUATION_BOUNDS.rewrittenDepth, context))
+  const profile = { ...context.profile, calibration: DEFAULT_REWRITTEN_CALIBRATION }
+  const { calibration, scored, isFitted } = await decisionOf(
+    asked,
+    outcomes,
+    options,
+    items,
+    { ...context, profile },
+    withQueries,
+  )
+  return {
+    parameters: { ...parameters, calibration },
+    figures: modelFigures(parameters.model, scored, calibration, isFitted),
+  }
+}
+
+type Rewritten<Q> = Q & { readonly rewritten: readonly string[] }
+
+async function rewritten<Q extends { readonly text: string }>(
+  texts: readonly Q[],
+  rewriter: Rewriter,
+  { description }: RewriterParameters,
+  { facets, signal, onProgress }: Context,
+): Promise<readonly Rewritten<Q>[]> {
+  const knowledgeBase = withinFilters(description, facets)
+  const all: Rewritten<Q>[] = []
+  await forEachConcurrently(texts, EVALUATION_BOUNDS.evaluationConcurrency, async (each, at) => {
+    const { queries } = await rewriter.rewrite(each.text, knowledgeBase, REWRITING_BOUNDS.rewriterTimeoutMaxMs, signal)
+    all[at] = { ...each, rewritten: queries }
+    onProgress(at + 1, texts.length)
+  })
+  return all
 }

@@ -47,16 +47,8 @@ export async function searchQuestionFigures(
   }
 }
 
-interface Read {
-  readonly total: number
-  readonly passages: number
-  /** Most passages first. */
-  readonly repeated: SearchQuestionFigures['repeated']
-  readonly sample: readonly Sampled[]
-}
-
-/** The parts and revisions of a record are one passage here. */
-async function read({ folder, files }: Artifact): Promise<Read> {
+/** The parts and revisions of a record are one passage here. What is repeated comes by passages, most first. */
+async function read({ folder, files }: Artifact) {
   const ids = new Set<string>()
   const idsByText = new Map<string, Set<string>>()
   const sample = createBottomKSample<{ readonly id: string; readonly question: Sampled }>(searchQuestionsAskedMax)

@@ -1,7 +1,6 @@
 import { resolveCitations } from '#law/citations/antecedents/resolve.ts'
 import { readAttachment } from '#law/citations/extract/attachment.ts'
-import { readNumberFirst } from '#law/citations/extract/number-first.ts'
-import { passSource, readActFirst, readUnresolvedFirst } from '#law/citations/extract/act-first.ts'
+import { readNumberFirst, passSource, readActFirst, readUnresolvedFirst } from '#law/citations/extract/act-first.ts'
 import { readPartFirst, readProvision } from '#law/citations/extract/provision.ts'
 import { readShortForm } from '#law/citations/extract/short-form.ts'
 import { readCjkArticle } from '#law/citations/extract/cjk.ts'

@@ -115,11 +115,7 @@ export function textAt(texts: readonly MarkupText[], offset: number): number {
   return Math.max(0, firstIndex(texts.length, (index) => (texts[index]?.start ?? 0) > offset) - 1)
 }
 
-function elementOf(
-  spans: readonly Span[],
-  texts: readonly MarkupText[],
-  points: (offset: number) => number,
-): { readonly value: string; readonly ranges: SelectedRange[] } {
+function elementOf(spans: readonly Span[], texts: readonly MarkupText[], points: (offset: number) => number) {
   const held = spans.flatMap(({ from, to }) => [texts[textAt(texts, from)], texts[textAt(texts, to - 1)]])
   const element = held.flatMap((text) => text?.parent ?? []).reduce(commonAncestor)
   const base = points(firstOffset(element) ?? 0)

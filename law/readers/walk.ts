@@ -24,18 +24,11 @@ import {
 } from './units.ts'
 import type { SectionStack, OpenUnit, Place } from './units.ts'
 
-export interface Walked {
-  readonly provisions: readonly Provision[]
-  readonly omitted: readonly Omitted[]
-  /** What the texts have a mark of in place of its letters. */
-  readonly losses: readonly ReaderLoss[]
-}
-
 /** The rule by which numbers and headings stand beside a passage and not in its text. */
 export const HEADING_RULE = 'number or heading, which the passage carries'
 
 /** Reads the provisions below an element, which is the document itself. */
-export function walk(root: MarkupElement, roles: Roles): Walked {
+export function walk(root: MarkupElement, roles: Roles) {
   const walker = new Walker(roles)
   walker.document(root)
   return { provisions: walker.provisions, omitted: walker.omitted, losses: walker.losses }

@@ -1,9 +1,16 @@
-import { listAudit, readAuditHead, EMPTY_AUDIT_HEAD, type AuditHead } from '#core/db/audit.ts'
+import {
+  listAudit,
+  readAuditHead,
+  EMPTY_AUDIT_HEAD,
+  chainFault,
+  readAuditChain,
+  readAuditHashes,
+} from '#core/db/audit.ts'
+import type { AuditHead } from '#core/db/audit.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { auditHead, instant, option, rows } from '#operator/command-line/inputs.ts'
 import { cell, table } from '#operator/command-line/table.ts'
 import { group, verb } from '#operator/command-line/verbs.ts'
-import { chainFault, readAuditChain, readAuditHashes } from '#core/db/audit-chain.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readClaimedReviews } from '#core/db/reviews.ts'
 import { OperatorError } from '#core/platform/errors.ts'

@@ -137,10 +137,7 @@ function lossOf({ rows, labels, penalty }: Problem, weights: readonly number[]):
   return loss
 }
 
-function derivatives(
-  { rows, labels, penalty }: Problem,
-  weights: readonly number[],
-): { gradient: number[]; curvature: number[][] } {
+function derivatives({ rows, labels, penalty }: Problem, weights: readonly number[]) {
   const gradient = weights.map((weight, at) => (at === 0 ? 0 : penalty * weight))
   const curvature = weights.map((_, row) =>
     weights.map((__, column) => (row === column ? (row === 0 ? CURVATURE_MIN : penalty) : 0)),

@@ -2,19 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { headerSchema } from '#core/db/version-differences.ts'
 import { renameDurably } from '#core/platform/durable-file.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
 import { QUESTIONS_FROM } from '#jobs/evaluation/page/evaluation-report.ts'
 import { servedFieldsSchema } from './served-fields.ts'
 
 const documentSchema = z.strictObject({ id: z.string(), title: z.string(), canonical_url: z.string() })
-const headerSchema = z.strictObject({
-  title: z.string(),
-  authority: z.string(),
-  canonical_url: z.string(),
-  published_at: z.string(),
-  effective_at: z.string(),
-})
+const revisionSchema = z.strictObject(headerSchema.shape)
+const place = { language: z.string(), provision: z.string(), label: z.string() }
+/** Null: absent, or none. */
+const values = { before: z.string().nullable(), after: z.string().nullable() }
 
 const facetChange = z.strictObject({
   kind: z.literal('facet_values_removed'),
@@ -27,7 +25,12 @@ const documentChange = z.strictObject({
   /** Revisions of a changed document that the candidate holds otherwise, or not at all (null). */
   revisions: z
     .array(
-      z.strictObject({ language: z.string(), day: z.string(), before: headerSchema, after: headerSchema.nullable() }),
+      z.strictObject({
+        language: z.string(),
+        day: z.string(),
+        before: revisionSchema,
+        after: revisionSchema.nullable(),
+      }),
     )
     .readonly()
     .optional(),
@@ -36,18 +39,14 @@ const documentChange = z.strictObject({
 const provisionChange = z.strictObject({
   kind: z.enum(['provisions_removed', 'provisions_changed', 'provisions_added']),
   document: documentSchema,
-  language: z.string(),
-  provision: z.string(),
-  label: z.string(),
+  ...place,
 })
 const passageChange = z.strictObject({
   kind: z.enum(['passages_removed', 'passages_changed', 'passages_repeated', 'passages_added']),
   document: documentSchema,
-  language: z.string(),
-  provision: z.string(),
+  ...place,
   /** First UTC day in force. */
   day: z.string(),
-  label: z.string(),
   /** The active passage beside which a repeated passage stands. */
   repeats: z.strictObject({ provision: z.string(), day: z.string(), label: z.string() }).optional(),
   /**
@@ -58,12 +57,7 @@ const passageChange = z.strictObject({
   after: servedFieldsSchema.optional(),
 })
 
-const heldProvision = z.strictObject({
-  document: z.string(),
-  language: z.string(),
-  provision: z.string(),
-  label: z.string(),
-})
+const heldProvision = z.strictObject({ document: z.string(), ...place })
 /** A canonical reference that the active version holds, and the provisions that it no longer or newly leads to. */
 const referenceChange = z.strictObject({
   kind: z.literal('references_changed'),
@@ -75,8 +69,7 @@ const referenceChange = z.strictObject({
 const aliasChange = z.strictObject({
   kind: z.enum(['aliases_changed', 'aliases_added']),
   name: z.string(),
-  before: z.string().nullable(),
-  after: z.string().nullable(),
+  ...values,
 })
 /** A file of the artifact whose vectors an endpoint sent otherwise. */
 const vectorsChange = z.strictObject({ kind: z.literal('vectors_changed'), file: z.string() })
@@ -84,8 +77,7 @@ const vectorsChange = z.strictObject({ kind: z.literal('vectors_changed'), file:
 const profileChange = z.strictObject({
   kind: z.enum(['profile_changed', 'profile_fitted']),
   field: z.string(),
-  before: z.string().nullable(),
-  after: z.string().nullable(),
+  ...values,
 })
 const questionFields = z.strictObject({
   text: z.string(),
@@ -104,8 +96,7 @@ const searchQuestionChange = z.strictObject({
   kind: z.literal('search_questions_changed'),
   passage: z.string(),
   language: z.string(),
-  before: z.string().nullable(),
-  after: z.string().nullable(),
+  ...values,
 })
 const answer = z.strictObject({
   decision: z.enum(['answer', 'abstain']),

@@ -21,15 +21,6 @@ export interface OperatingPoint {
   readonly risk: number
 }
 
-interface ReliabilityBin {
-  readonly from: number
-  readonly to: number
-  readonly questions: number
-  /** Mean probability and share with sufficient evidence; null in an empty bin. */
-  readonly predicted: number | null
-  readonly observed: number | null
-}
-
 /**
  * Computes the area under the ROC curve: the probability that a question with evidence scores above one without. Ties
  * count half (Mann & Whitney 1947).
@@ -127,7 +118,7 @@ export function coverageAtRisk(questions: readonly ScoredQuestion[], targetRisk:
 }
 
 /** Counts questions in fifteen bins of equal width; a probability of 1 belongs to the last. */
-export function reliabilityBins(questions: readonly ScoredQuestion[]): readonly ReliabilityBin[] {
+export function reliabilityBins(questions: readonly ScoredQuestion[]): DecisionFigures['reliability'] {
   const bins = Array.from({ length: RELIABILITY_BINS }, () => ({ questions: 0, predicted: 0, sufficient: 0 }))
   for (const { score, sufficient } of questions.toSorted((a, b) => a.score - b.score)) {
     const bin = bins[Math.min(RELIABILITY_BINS - 1, Math.floor(score * RELIABILITY_BINS))]
@@ -204,30 +195,10 @@ export function decisionFigures(questions: readonly ScoredQuestion[], rule: Deci
     answered_insufficient: answeredShare(questions, false, rule.threshold),
     curve: both ? riskCoverageCurve(questions, CALIBRATION_CURVE_POINTS_MAX) : [],
     reliability: both ? reliabilityBins(questions) : [],
-    distribution: scoreDistribution(questions),
   }
 }
 
 function answeredShare(questions: readonly ScoredQuestion[], sufficient: boolean, threshold: number): number | null {
   const own = questions.filter((question) => question.sufficient === sufficient)
   return own.length === 0 ? null : own.filter(({ score }) => score >= threshold).length / own.length
-}
-
-const DISTRIBUTION_BINS = 25
-
-/**
- * Counts questions by the observed value in 25 bins of equal width over [0, 1]. Values outside count in the outermost
- * bins.
- */
-export function scoreDistribution(questions: readonly ScoredQuestion[]): DecisionFigures['distribution'] {
-  const [sufficient, insufficient] = [
-    new Array<number>(DISTRIBUTION_BINS).fill(0),
-    new Array<number>(DISTRIBUTION_BINS).fill(0),
-  ]
-  for (const question of questions) {
-    const bin = Math.min(DISTRIBUTION_BINS - 1, Math.max(0, Math.floor(question.score * DISTRIBUTION_BINS)))
-    const counts = question.sufficient ? sufficient : insufficient
-    counts[bin] = (counts[bin] ?? 0) + 1
-  }
-  return { sufficient, insufficient }
 }

@@ -76,13 +76,14 @@ const abstentionSchema = z.strictObject({
         from: share,
         to: share,
         questions: count,
+        /** Mean probability and share with sufficient evidence; null in an empty bin. */
         predicted: share.nullable(),
         observed: share.nullable(),
       }),
     )
     .readonly(),
-  /** Questions per bin of the observed value, bins of equal width over [0, 1]. */
-  distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
+  /** In reports of earlier releases; shown nowhere. */
+  distribution: z.unknown().optional(),
 })
 
 /** The decision with a rewriter or a reader, on the labelled questions that it was asked about. */

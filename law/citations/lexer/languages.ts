@@ -42,31 +42,23 @@ const NAME_TOKENS_MAX = 12
 const BEFORE_NOUN_MAX = 3
 const STEM_MIN = 4
 
-interface Words {
-  readonly article: readonly string[]
-  readonly annex: readonly string[]
-  readonly paragraph: readonly string[]
-  readonly of: ReadonlySet<string>
-  readonly nouns: RegExp
-  readonly compounds: RegExp
-  readonly endings: RegExp | undefined
-  readonly behind: ReadonlySet<string>
-}
+type Words = ReturnType<typeof wordsOf>
 
 export const LANGUAGES: ReadonlyMap<string, Words> = new Map(
-  Object.entries(TABLE).map(([code, { of, nouns, endings, behind, ...rest }]) => {
-    const noun = `(?:${nouns.join('|')})`
-    const ofLanguage: Words = {
-      ...rest,
-      of: new Set(of),
-      nouns: new RegExp(`^${noun}\\p{L}{0,5}$`, 'u'),
-      compounds: new RegExp(`^\\p{L}{3,}${noun}\\p{L}{0,4}$`, 'u'),
-      endings: endings.length === 0 ? undefined : new RegExp(`(?<=^.{${STEM_MIN},})(?:${endings.join('|')})$`, 'u'),
-      behind: new Set(behind),
-    }
-    return [code, ofLanguage]
-  }),
+  Object.entries(TABLE).map(([code, words]) => [code, wordsOf(words)]),
 )
+
+function wordsOf({ of, nouns, endings, behind, ...rest }: (typeof TABLE)[string]) {
+  const noun = `(?:${nouns.join('|')})`
+  return {
+    ...rest,
+    of: new Set(of),
+    nouns: new RegExp(`^${noun}\\p{L}{0,5}$`, 'u'),
+    compounds: new RegExp(`^\\p{L}{3,}${noun}\\p{L}{0,4}$`, 'u'),
+    endings: endings.length === 0 ? undefined : new RegExp(`(?<=^.{${STEM_MIN},})(?:${endings.join('|')})$`, 'u'),
+    behind: new Set(behind),
+  }
+}
 
 /** The languages that a word for a provision tells. */
 const LANGUAGES_OF = new Map<string, string[]>()

@@ -32,9 +32,7 @@ function opened(url: string, connectionsMax: number): Database {
 }
 
 /** A database of its own, as its operator and its owner see it. */
-async function openOther(
-  operatorConnections: number,
-): Promise<{ readonly login: Database; readonly superuser: Database }> {
+async function openOther(operatorConnections: number) {
   const other = await openTestDatabase()
   onTestFinished(() => other.drop())
   return { login: opened(other.operatorUrl, operatorConnections), superuser: opened(other.ownerUrl, 1) }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { decisionOf } from '#jobs/evaluation/decision.ts'
-import type { Decision } from '#jobs/evaluation/figures.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import { asking, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
@@ -11,10 +10,7 @@ const OUTCOMES = QUESTIONS.map((question, at) =>
 )
 
 /** The decision of a version in which a drawn text finds a passage that holds so much of it. @returns texts too. */
-async function decided(
-  coverageOf: (text: string) => number,
-  questions = QUESTIONS,
-): Promise<{ readonly decision: Decision; readonly texts: readonly string[] }> {
+async function decided(coverageOf: (text: string) => number, questions = QUESTIONS) {
   const { context, asked } = asking(({ text }) => replyWith(['any'], measured({ first_coverage: coverageOf(text) })))
   const options = { targetRisk: 0.05, embedding: 'none' } as const
   const decision = await decisionOf(questions, OUTCOMES, options, ITEMS, context)

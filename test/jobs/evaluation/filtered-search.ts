@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FilteredRecall } from '#jobs/evaluation/filtered-recall.ts'
+import type { FilteredRecall } from '#jobs/evaluation/filtered-questions.ts'
 import { SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
 

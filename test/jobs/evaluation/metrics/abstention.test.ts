@@ -11,7 +11,6 @@ import {
   riskCoverageCurve,
   selectiveRisks,
   decisionFigures,
-  scoreDistribution,
 } from '#jobs/evaluation/metrics/abstention.ts'
 import type { ScoredQuestion } from '#jobs/evaluation/metrics/abstention.ts'
 
@@ -187,7 +186,6 @@ test('a decision is measured at its threshold and at its target', () => {
     auroc: expect.closeTo(4 / 6, 14),
   })
   expect(figures.curve.at(-1)).toEqual([1, 0.4])
-  expect(figures.distribution.sufficient.reduce((sum, count) => sum + count, 0)).toBe(3)
 })
 
 test('a target that no threshold keeps has a coverage of zero', () => {
@@ -208,20 +206,4 @@ test('questions of one kind tell how many are answered and nothing else', () => 
     curve: [],
     reliability: [],
   })
-})
-
-test('observed values are counted in 25 bins, with and without evidence, including both ends of the scale', () => {
-  const { sufficient, insufficient } = scoreDistribution([
-    { score: 0, sufficient: false },
-    { score: 0.039, sufficient: false },
-    { score: 0.04, sufficient: false },
-    { score: 1, sufficient: true },
-    { score: 0.5, sufficient: true },
-  ])
-  expect(sufficient).toHaveLength(25)
-  expect(Object.entries(sufficient).filter(([, count]) => count > 0)).toEqual([
-    ['12', 1],
-    ['24', 1],
-  ])
-  expect(insufficient.slice(0, 3)).toEqual([2, 1, 0])
 })

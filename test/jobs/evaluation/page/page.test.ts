@@ -66,7 +66,6 @@ const edge: EvaluationReport = {
     answered_insufficient: null,
     curve: [[1, 1]],
     reliability: [{ from: 0, to: 1, questions: 0, predicted: null, observed: null }],
-    distribution: { sufficient: [0, 3], insufficient: [0, 0] },
   },
   filtered_recall: { '100': 0 },
   filtered_recall_by_kind: {},
