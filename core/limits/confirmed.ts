@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { readAuditHashes } from '#core/db/audit-chain.ts'
+import { readAuditHashes } from '#core/db/audit.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { auditAfter, copiedSchema, type Confirmed, type CopiedEntry } from '#core/db/restores.ts'
 import { parsedJson } from '#core/platform/json.ts'

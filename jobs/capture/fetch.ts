@@ -26,7 +26,7 @@ export type Fetched =
   | { readonly kind: 'unchanged' }
   | {
       readonly kind: 'body'
-      readonly sha256Hex: string
+      readonly sha256: string
       readonly bytes: number
       readonly finalUrl: string
       /** Those by which a change is asked for, and the type. */
@@ -164,7 +164,7 @@ async function kept(store: ArtifactStore, answer: IncomingMessage, url: string, 
         const stated = answer.headers['content-length']
         if (!answer.complete || (stated !== undefined && Number(stated) !== bytes)) throw brokenOff(undefined)
         if (bytes === 0) throw new OperatorError(`${url} answered with an empty file`)
-        return { sha256Hex: hash.digest('hex'), bytes }
+        return { sha256: hash.digest('hex'), bytes }
       },
       { signal },
     )

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { appendAudit } from '#core/db/audit.ts'
-import { insertImport, insertSnapshots, type SourceSnapshot } from '#core/db/imports.ts'
+import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { inTransaction, type Database, type Queryable } from '#core/db/pool.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -13,7 +13,7 @@ import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { readSources } from '#law/import/pipeline.ts'
 import { renderImportReport, type ImportReport } from '#law/import/report/report.ts'
 import { openStaging } from '#law/import/staging/staging.ts'
-import { snapshotId, type CapturedSource } from '#law/sources/capture.ts'
+import { snapshotsOf, type CapturedSource } from '#law/sources/capture.ts'
 
 export type OnProgress = (stage: string, done: number, total: number) => void
 
@@ -74,7 +74,7 @@ export async function readCaptured(store: ArtifactStore, input: CapturedImport):
 export async function recordImport(client: Queryable, input: CapturedImport, report: ImportReport): Promise<Imported> {
   const { knowledgeBase: base, mapping, actor, onProgress = () => undefined } = input
   const id = randomUUID()
-  const snapshots = snapshotsOf(input)
+  const snapshots = snapshotsOf(base.id, input.sources)
   const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
     onProgress('recording', done, snapshots.length),
   )
@@ -115,13 +115,6 @@ function assertLossesAccepted(report: ImportReport): void {
 
 type Accept = (report: ImportReport) => void
 
-function snapshotsOf({ knowledgeBase, sources }: CapturedImport): readonly SourceSnapshot[] {
-  return sources.map(({ sha256Hex: sha256, ...source }) => {
-    const id = snapshotId(knowledgeBase.id, source.sourceName, sha256)
-    return { ...source, id, sha256 }
-  })
-}
-
 /** Calls with the number of records that were read, now and then. */
 function recordCounter({ onProgress = () => undefined }: CapturedImport): () => void {
   let records = 0
@@ -138,7 +131,8 @@ async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept
   await mkdir(dirname(path), { recursive: true })
   const staging = openStaging(path, { unnamed: true })
   try {
-    const snapshots = await verifiedSnapshots({ source: { mapping, snapshots: snapshotsOf(input) }, store })
+    const source = { mapping, snapshots: snapshotsOf(knowledgeBase.id, input.sources) }
+    const snapshots = await verifiedSnapshots({ source, store })
     const onRecord = recordCounter(input)
     const read = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord, signal }
     const report = await readSources(read, staging)
@@ -160,7 +154,7 @@ async function sortForBuild(
   const { report } = await sortPassages({
     fence: { attempt: 0 },
     knowledgeBaseId: knowledgeBase.id,
-    source: { mapping, snapshots: snapshotsOf(input) },
+    source: { mapping, snapshots: snapshotsOf(knowledgeBase.id, input.sources) },
     parameters: { withdrawals },
     store,
     workFolder: folder,

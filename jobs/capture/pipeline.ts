@@ -27,6 +27,7 @@ import type { SourceRoots } from '#law/sources/roots.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { fetchInto } from './fetch.ts'
 import { readCaptured, recordImport, type OnProgress } from './import-captured.ts'
+import type { Captured } from './run-child.ts'
 import { mappingOfSource, oneMappingOf } from './one-mapping.ts'
 import { assertReadable } from './readable.ts'
 
@@ -40,18 +41,6 @@ export interface CaptureDeps {
   /** Whether builds go on from what the capture sorted. An operator's account cannot write what a worker signs. */
   readonly preparesBuilds?: boolean
   readonly onProgress?: OnProgress
-}
-
-/** What a capture of a source did. */
-export interface Captured {
-  readonly source: string
-  readonly knowledge_base: string
-  readonly outcome: CaptureOutcome
-  /** Why it failed, or why no candidate follows. */
-  readonly message: string | null
-  readonly files: number
-  readonly import_id: string | null
-  readonly build_id: string | null
 }
 
 export function isAddress(location: string): boolean {
@@ -111,13 +100,11 @@ async function filesOf(
   const clone = cloneAt(source.location)
   if (clone !== undefined) {
     const known = last.map(({ sourceName }) => sourceName)
-    const captured = await captureClone(store, clone, { roots, onProgress, known })
-    return captured.map(({ sha256Hex, ...file }) => ({ ...file, sha256: sha256Hex }))
+    return await captureClone(store, clone, { roots, onProgress, known })
   }
   if (!isAddress(source.location)) {
     const { files } = await listSource(source.location, (await mappingOfSource(source, roots)).format, roots)
-    const captured = await captureSources(store, files)
-    return captured.map(({ sha256Hex, ...file }) => ({ ...file, sha256: sha256Hex }))
+    return await captureSources(store, files)
   }
   const url = new URL(source.location)
   const hosts = new Set([url.hostname, ...source.hosts])
@@ -127,9 +114,9 @@ async function filesOf(
   const input = { url: url.href, hosts, isPrivate: source.private, known: isKept ? before.headers : undefined }
   const fetched = await fetchInto(store, input)
   if (fetched.kind === 'unchanged') return last
-  const { sha256Hex, bytes, finalUrl, headers } = fetched
+  const { kind: _, ...body } = fetched
   const sourceName = nameIn(url) ?? source.name
-  return [{ sourceName, mediaType: mediaTypeOf(sourceName), sha256: sha256Hex, bytes, finalUrl, headers }]
+  return [{ sourceName, mediaType: mediaTypeOf(sourceName), ...body }]
 }
 
 /** The name of the file in an address, as far as it is one. */
@@ -176,12 +163,7 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
   const input = {
     knowledgeBase: { id: source.knowledge_base_id, slug: source.knowledge_base },
     mapping,
-    sources: files.map(({ sourceName, mediaType, sha256: sha256Hex, bytes }) => ({
-      sourceName,
-      mediaType,
-      sha256Hex,
-      bytes,
-    })),
+    sources: files.map(({ sourceName, mediaType, sha256, bytes }) => ({ sourceName, mediaType, sha256, bytes })),
     leftOut: [],
     actor,
     build,

@@ -8,18 +8,23 @@ import { CAPTURE_BOUNDS } from './bounds.ts'
 /** Who captures and builds on a schedule, in the audit trail and on the builds. */
 export const SCHEDULED = 'scheduled capture'
 
+const capturedSchema = z.strictObject({
+  source: z.string(),
+  knowledge_base: z.string(),
+  outcome: z.enum(CAPTURE_OUTCOMES),
+  /** Why it failed, or why no candidate follows. */
+  message: z.string().nullable(),
+  files: z.int(),
+  import_id: z.uuid().nullable(),
+  build_id: z.uuid().nullable(),
+})
+/** What a capture of a source did. */
+export type Captured = Readonly<z.infer<typeof capturedSchema>>
+
 const runSchema = z.discriminatedUnion('outcome', [
   z.strictObject({
     outcome: z.literal('ended'),
-    captured: z.strictObject({
-      source: z.string(),
-      knowledge_base: z.string(),
-      outcome: z.enum(CAPTURE_OUTCOMES),
-      message: z.string().nullable(),
-      files: z.int(),
-      import_id: z.uuid().nullable(),
-      build_id: z.uuid().nullable(),
-    }),
+    captured: capturedSchema,
     cost: z.strictObject({ cpuSeconds: z.number(), peakBytes: z.number() }),
   }),
   z.strictObject({ outcome: z.literal('removed') }),

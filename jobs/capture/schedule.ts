@@ -8,8 +8,7 @@ import type { Unended } from '#jobs/version-build/run-program.ts'
 import { enqueueBuild, type JobQueue } from '#jobs/platform/queues.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { captureCosts } from './costs.ts'
-import type { Captured } from './pipeline.ts'
-import { runCaptureChild, SCHEDULED, type CaptureRun } from './run-child.ts'
+import { runCaptureChild, SCHEDULED, type CaptureRun, type Captured } from './run-child.ts'
 import { spawn } from 'node:child_process'
 
 interface ScheduledCaptureDeps {

@@ -100,18 +100,13 @@ async function isComplete(folder: string, rows: number, dimensions: number): Pro
 
 const NOTHING_COUNTED: EmbeddingCounts = { passages: 0, sent: 0, tokens: 0, overlong: 0, seconds_left: null }
 
-interface Counting {
-  /** Counts what is sent for the passages from a row on. */
-  from(row: number): Parameters<TextVectors['of']>[1]
-  completed(rows: number, overlong: number): EmbeddingCounts
-}
-
 /** Counts on from what earlier runs of the build left. The time that is left follows from the pace of this run. */
-function createCounting(rows: number, before: EmbeddingCounts | undefined, { progress }: EmbedContext): Counting {
+function createCounting(rows: number, before: EmbeddingCounts | undefined, { progress }: EmbedContext) {
   let counts: EmbeddingCounts = before ?? NOTHING_COUNTED
   let began: { readonly row: number; readonly atMs: number } | undefined
   return {
-    from(row) {
+    /** Counts what is sent for the passages from a row on. */
+    from(row: number): Parameters<TextVectors['of']>[1] {
       began ??= { row, atMs: performance.now() }
       const start = began
       return ({ done, sent, tokens }) => {
@@ -123,7 +118,7 @@ function createCounting(rows: number, before: EmbeddingCounts | undefined, { pro
         progress.at(passages, rows, counts)
       }
     },
-    completed(passages, overlong) {
+    completed(passages: number, overlong: number) {
       counts = { ...counts, passages, overlong: counts.overlong + overlong }
       return counts
     },

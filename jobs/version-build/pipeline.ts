@@ -1,14 +1,13 @@
 import { rm } from 'node:fs/promises'
-import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
 import { readActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
-import { buildArtifact, verifyBuilt, type BuiltArtifact } from './artifact.ts'
+import { buildArtifact, verifyBuilt } from './artifact.ts'
 import { publishCandidate } from './candidate.ts'
 import type { BuildContext, CandidateContext } from './context.ts'
 import { embedPassages } from './embed.ts'
 import { evaluateBuilt } from './evaluate.ts'
-import { preparePassages, type Corpus } from './sort.ts'
+import { preparePassages } from './sort.ts'
 import { assertWithdrawalsDecided, decidedWithdrawals } from './withdrawn.ts'
 
 /**
@@ -44,18 +43,11 @@ async function openVersionEmbedder(context: CandidateContext): Promise<Embedder 
   )
 }
 
-export interface BuiltVersion {
-  readonly corpus: Corpus
-  readonly artifact: BuiltArtifact
-  /** Undefined: nothing is embedded. */
-  readonly embedded: EmbeddingCounts | undefined
-}
-
 /**
  * Runs the stages that need only the artifact store; a search node can load their result.
  * @param embedder undefined: the stage embed is skipped, and the version has no vectors.
  */
-export async function buildVersion(context: BuildContext, embedder: Embedder | undefined): Promise<BuiltVersion> {
+export async function buildVersion(context: BuildContext, embedder: Embedder | undefined) {
   const corpus = await preparePassages(context)
   const vectors = embedder && (await embedPassages(context, corpus.passages, embedder))
   const artifact = await buildArtifact(context, corpus, vectors)

@@ -5,7 +5,6 @@ import { passageRecordSchema, type PassageRecord } from '#core/index/passages/re
 import { referencesSchema } from '#core/index/references/layout.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { actsOf, facetsOf } from '#law/import/staging/facets-and-acts.ts'
-import type { ImportReport } from '#law/import/report/report.ts'
 import { recordsInRowOrder } from '#law/import/staging/rows.ts'
 import { z } from 'zod'
 import type { BuildContext } from './context.ts'
@@ -44,17 +43,11 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
   return known === undefined ? (await sortPassages(context)).corpus : corpusSchema.parse(JSON.parse(known))
 }
 
-/** A corpus on disk, and what the import found. */
-export interface SortedCorpus {
-  readonly corpus: Corpus
-  readonly report: ImportReport
-}
-
 /**
  * Imports and sorts. Leaves every passage on disk in the artifact's row order, and the rows of documents and revisions
  * beside them.
  */
-export async function sortPassages(context: ImportContext): Promise<SortedCorpus> {
+export async function sortPassages(context: ImportContext) {
   await mkdir(context.workFolder, { recursive: true })
   await removeRunFiles(context.workFolder)
   const sorted = await withImportedCorpus(context, async (imported) => {

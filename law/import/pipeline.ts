@@ -1,14 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { readSplits, readTotals } from '#law/import/staging/kept-records.ts'
-import { keptRecords } from '#law/import/staging/rows.ts'
-import { openStaging, type Staging } from '#law/import/staging/staging.ts'
+import type { Staging } from '#law/import/staging/staging.ts'
 import { actsOf, facetsOf } from './staging/facets-and-acts.ts'
-import type { Passage } from './passage/passage.ts'
-import { openPassageReader, withStagedRecordsFile } from './passage/staged-records-file.ts'
-import type { PassageReader, StagedRecordsFile } from './passage/staged-records-file.ts'
+import type { StagedRecordsFile } from './passage/staged-records-file.ts'
 import { Findings } from './report/findings.ts'
 import { locationOf, type ImportReport } from './report/report.ts'
 import { findContradictions, orderRecords } from './passage/resolve-conflicts.ts'
@@ -41,26 +35,4 @@ export async function readSources(
     acts: actsOf(staging),
     facets: facetsOf(staging),
   })
-}
-
-/**
- * Runs the import and yields its passages in the order of the sources; returns the report. Its files are in a temporary
- * folder of the system.
- * @throws OperatorError as `readSources` does.
- */
-export async function* importSnapshots(input: StageInput): AsyncGenerator<Passage, ImportReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'evidence-import-'))
-  const path = join(folder, 'records.jsonl')
-  const staging = openStaging(join(folder, 'staging.sqlite'))
-  let reader: PassageReader | undefined
-  try {
-    const report = await withStagedRecordsFile(path, (file) => readSources(input, staging, file))
-    reader = openPassageReader(path, input.mapping)
-    for (const kept of keptRecords(staging)) yield* reader.passagesOf(kept)
-    return report
-  } finally {
-    reader?.close()
-    staging.close()
-    await rm(folder, { recursive: true, force: true })
-  }
 }

@@ -15,16 +15,20 @@ import { openWithin } from './roots.ts'
 export interface CapturedSource {
   readonly sourceName: string
   readonly mediaType: string
-  readonly sha256Hex: string
+  /** Hex. */
+  readonly sha256: string
   readonly bytes: number
 }
 
 /**
- * Returns the id of a snapshot row. The same bytes under the same name in the same knowledge base are the same
- * snapshot.
+ * Returns captured sources as snapshots of a knowledge base. The same bytes under the same name in the same knowledge
+ * base are the same snapshot.
  */
-export function snapshotId(knowledgeBaseId: string, sourceName: string, sha256Hex: string): string {
-  return derivedUuid('snapshot', knowledgeBaseId, sourceName, sha256Hex)
+export function snapshotsOf(knowledgeBaseId: string, captured: readonly CapturedSource[]) {
+  return captured.map((source) => ({
+    ...source,
+    id: derivedUuid('snapshot', knowledgeBaseId, source.sourceName, source.sha256),
+  }))
 }
 
 /** Nobody but the account of the service, and its group, reads what was captured. */
@@ -77,11 +81,8 @@ async function captureSource(store: ArtifactStore, file: SourceFile, options: Ca
         return kept
       throw new OperatorError(`${file.sourceName} changed while it was read: import it again when nothing writes to it`)
     }
-    const { sha256Hex, bytes } =
-      before.size <= SOURCE_BOUNDS.readBlockBytes
-        ? await keepSmall(store, read, options)
-        : await keepBlocks(store, read, options)
-    return { sourceName: file.sourceName, mediaType: file.mediaType, sha256Hex, bytes }
+    const keep = before.size <= SOURCE_BOUNDS.readBlockBytes ? keepSmall : keepBlocks
+    return { sourceName: file.sourceName, mediaType: file.mediaType, ...(await keep(store, read, options)) }
   } finally {
     await source.close()
   }
@@ -93,15 +94,12 @@ export async function captureBytes(
   source: Pick<CapturedSource, 'sourceName' | 'mediaType'>,
   bytes: Buffer,
 ): Promise<CapturedSource> {
-  const kept = { sha256Hex: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
+  const kept = { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length }
   await keepSmall(store, (keep) => keep(bytes).then(() => kept), {})
   return { ...source, ...kept }
 }
 
-export interface Kept {
-  readonly sha256Hex: string
-  readonly bytes: number
-}
+export type Kept = Pick<CapturedSource, 'sha256' | 'bytes'>
 
 /** Passes each block on, and returns what all of them are. Only what it returns gets the name of its SHA-256. */
 type Read = (keep: (block: Uint8Array) => Promise<void>) => Promise<Kept>
@@ -113,7 +111,7 @@ async function keepSmall(store: ArtifactStore, read: Read, options: CaptureOptio
     blocks.push(block)
     return Promise.resolve()
   })
-  const target = store.snapshotFile(kept.sha256Hex)
+  const target = store.snapshotFile(kept.sha256)
   if (!(await holds(target, kept, options))) await writeDurably(target, Buffer.concat(blocks), SNAPSHOT_MODE)
   return kept
 }
@@ -122,16 +120,12 @@ async function keepSmall(store: ArtifactStore, read: Read, options: CaptureOptio
  * Keeps bytes under their SHA-256 while they are read: in a file under a temporary name, which gets its final name, or
  * is removed if that exists.
  */
-export async function keepBlocks(
-  store: ArtifactStore,
-  read: Read,
-  options: Pick<CaptureOptions, 'signal'>,
-): Promise<Kept> {
+export async function keepBlocks(store: ArtifactStore, read: Read, options: CaptureOptions): Promise<Kept> {
   const temporary = store.incomingFile(`${randomUUID()}.tmp`)
   await mkdir(dirname(temporary), { recursive: true })
   try {
     const kept = await copied(temporary, read)
-    const target = store.snapshotFile(kept.sha256Hex)
+    const target = store.snapshotFile(kept.sha256)
     if (!(await holds(target, kept, options))) {
       await mkdir(dirname(target), { recursive: true })
       await renameDurably(temporary, target)
@@ -154,15 +148,11 @@ async function copied(path: string, read: Read): Promise<Kept> {
 }
 
 /** True if a file has the bytes. One that cannot be read counts as damaged. */
-async function holds(
-  path: string,
-  { sha256Hex, bytes }: Kept,
-  { signal }: Pick<CaptureOptions, 'signal'>,
-): Promise<boolean> {
+async function holds(path: string, { sha256, bytes }: Kept, { signal }: CaptureOptions): Promise<boolean> {
   if ((await stat(path).catch(() => undefined))?.size !== bytes) return false
   const held = await digestFile(path, signal).catch(() => undefined)
   signal?.throwIfAborted()
-  return held?.sha256 === sha256Hex
+  return held?.sha256 === sha256
 }
 
 async function openSource(file: SourceFile): Promise<FileHandle> {
@@ -200,7 +190,7 @@ async function readThrough(
     signal?.throwIfAborted()
     const buffer = Buffer.allocUnsafe(SOURCE_BOUNDS.readBlockBytes)
     const { bytesRead } = await source.read(buffer, 0, buffer.length, bytes)
-    if (bytesRead === 0) return { sha256Hex: hash.digest('hex'), bytes }
+    if (bytesRead === 0) return { sha256: hash.digest('hex'), bytes }
     bytes += bytesRead
     if (bytes > SOURCE_BOUNDS.sourceFileBytesMax) throw tooLarge(sourceName)
     const block = buffer.subarray(0, bytesRead)

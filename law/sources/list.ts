@@ -41,12 +41,6 @@ export interface SourceFile {
   readonly roots?: SourceRoots
 }
 
-/** The files of a corpus, and the names of those that its format leaves out; both sorted by name. */
-export interface SourceListing {
-  readonly files: readonly SourceFile[]
-  readonly leftOut: readonly string[]
-}
-
 /** Why a file is left out, by the format of the corpus. */
 export const LEFT_OUT_REASONS = {
   jsonl: 'not part of the corpus (corpus.jsonl, corpus-<digits>.jsonl in the folder itself)',
@@ -92,14 +86,10 @@ function isNamedLikeCorpus(name: string): boolean {
  * every `*.md` and `*.markdown` of the tree; every other file is left out. Law is every file whose name says no
  * picture, data or program. Case does not matter. A file or folder below the source whose name begins with a dot is no
  * part of the corpus: it is neither read nor listed. A link counts by its own name. A file without front matter is
- * captured too, so that the import reports it.
+ * captured too, so that the import reports it. What is listed and what is left out are sorted by name.
  * @throws OperatorError when there is nothing to read, a link leads to a folder, or the source is outside the roots.
  */
-export async function listSource(
-  path: string,
-  format: SourceFormat,
-  roots: SourceRoots = 'own rights',
-): Promise<SourceListing> {
+export async function listSource(path: string, format: SourceFormat, roots: SourceRoots = 'own rights') {
   await assertWithin(path, roots)
   const root = await existing(path)
   const fileOf = (folder: string, name: string): SourceFile => ({

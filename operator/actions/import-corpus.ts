@@ -4,7 +4,7 @@ import { importCaptured, type Imported, type OnProgress } from '#jobs/capture/im
 import { mappingOf } from '#law/import/corpus/corpus-mapping.ts'
 import { readMapping } from '#law/import/mapping/mapping.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
-import { captureSources, type CapturedSource } from '#law/sources/capture.ts'
+import { captureSources } from '#law/sources/capture.ts'
 import { captureClone, cloneAt } from '#law/sources/git/clone.ts'
 import { listSource, type SourceFormat } from '#law/sources/list.ts'
 import { knowledgeBaseNamed } from './names.ts'
@@ -63,11 +63,7 @@ export async function importCorpus({ database, actor }: Operator, input: ImportI
   )
 }
 
-async function capture(
-  format: SourceFormat,
-  { source, store, signal }: ImportInput,
-  onProgress: OnProgress,
-): Promise<{ readonly sources: readonly CapturedSource[]; readonly leftOut: readonly string[] }> {
+async function capture(format: SourceFormat, { source, store, signal }: ImportInput, onProgress: OnProgress) {
   onProgress('capturing bytes', 0, 0)
   const stopped = signal === undefined ? {} : { signal }
   const clone = cloneAt(source)

@@ -18,13 +18,13 @@ import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { buildParametersSchema, type BuildParameters } from '#jobs/version-build/parameters.ts'
 import { buildVersion } from '#jobs/version-build/pipeline.ts'
 import type { BuiltArtifact } from '#jobs/version-build/artifact.ts'
-import { parseMapping } from '#law/import/mapping/mapping.ts'
-import { importSnapshots } from '#law/import/pipeline.ts'
+import { sortPassages } from '#jobs/version-build/sort.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { captureSearchQuestions } from '#jobs/version-build/search-questions/file.ts'
 import { VECTORS_OF_ONE_BUILD, type VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
 import { prepareOn } from '#jobs/platform/search-nodes.ts'
-import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
 import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
 import { withSourceIds, type SourceIdOf } from '#jobs/evaluation/source-ids.ts'
 import type { ArtifactError } from '#core/index/artifact-error.ts'
@@ -129,12 +129,7 @@ async function temporaryFolder(dataDir: string | undefined): Promise<string> {
   }
 }
 
-interface SigningKeys {
-  readonly privateKeyDer: Buffer
-  readonly publicKeyDer: Buffer
-}
-
-function signingKeys(): SigningKeys {
+function signingKeys() {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   return {
     privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }),
@@ -142,17 +137,10 @@ function signingKeys(): SigningKeys {
   }
 }
 
-interface Built {
-  readonly corpus: { readonly facets: Facets }
-  readonly artifact: BuiltArtifact
-  readonly parameters: BuildParameters
-  readonly report: ImportReport
-  readonly missing: readonly string[]
-}
+type Built = Awaited<ReturnType<typeof build>>
 
-async function build(input: VersionInput, store: ArtifactStore, keys: SigningKeys): Promise<Built> {
+async function build(input: VersionInput, store: ArtifactStore, keys: ReturnType<typeof signingKeys>) {
   const source = await snapshot(input, store)
-  const { report, missing } = await inspect(input, source, store)
   let stage: BuildStage = 'import'
   const context: BuildContext = {
     fence: { buildId: BUILD_ID, attempt: 1 },
@@ -188,9 +176,11 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
     warn: (sentence) => input.note?.(sentence),
     signal: input.signal,
   }
+  // The build goes on from what is sorted here, and says no more of the import.
+  const { report } = await sortPassages({ ...context, accept: assertPassages })
   const { corpus, artifact } = await buildVersion(context, input.embedder)
   await rm(context.workFolder, { recursive: true, force: true })
-  return { corpus, artifact, parameters: context.parameters, report, missing }
+  return { corpus, artifact, parameters: context.parameters, report, missing: await missingOf(input, artifact) }
 }
 
 /** Captures the corpus's exact bytes in the store and returns the import as its row would hold it. */
@@ -199,48 +189,22 @@ async function snapshot({ corpus, mapping }: VersionInput, store: ArtifactStore)
   const captured = await captureSources(store, [
     { root: dirname(path), path, sourceName: 'corpus.jsonl', mediaType: 'application/x-ndjson' },
   ])
-  const snapshots = captured.map(({ sha256Hex, ...source }) => ({
-    ...source,
-    id: snapshotId(KNOWLEDGE_BASE_ID, source.sourceName, sha256Hex),
-    sha256: sha256Hex,
-  }))
+  const snapshots = snapshotsOf(KNOWLEDGE_BASE_ID, captured)
   return { id: derivedUuid('import', 'evaluation'), knowledgeBaseId: KNOWLEDGE_BASE_ID, mapping, snapshots }
 }
 
-/**
- * Reads the corpus once before the build. Returns the import's report and the judged records that the corpus does not
- * hold.
- * @throws OperatorError when the corpus holds no passage.
- */
-async function inspect(
-  input: VersionInput,
-  { mapping, snapshots }: ImportRow,
-  store: ArtifactStore,
-): Promise<{ report: ImportReport; missing: readonly string[] }> {
-  const sources = snapshots.map(({ id, sourceName, mediaType, sha256 }) => ({
-    id,
-    sourceName,
-    mediaType,
-    path: store.snapshotFile(sha256),
-  }))
-  const drafts = importSnapshots({
-    knowledgeBaseId: KNOWLEDGE_BASE_ID,
-    mapping: parseMapping(mapping),
-    snapshots: sources,
-    signal: input.signal,
-  })
-  const missing = new Set(input.relevant)
-  let passages = 0
-  let step = await drafts.next()
-  for (; step.done !== true; step = await drafts.next()) {
-    missing.delete(step.value.source_id)
-    passages++
-    if (passages % 1_000 === 0) input.onProgress('read', passages, 0)
-  }
-  if (passages > 0) return { report: step.value, missing: [...missing].sort() }
-  const [reason] = Object.keys(step.value.reasons)
+/** @throws OperatorError when the corpus holds no passage. */
+function assertPassages({ passages, reasons }: ImportReport): void {
+  if (passages > 0) return
+  const [reason] = Object.keys(reasons)
   throw new OperatorError(
     'corpus.jsonl holds no record that can be asked ' +
       `for${reason === undefined ? '' : ` (${reason})`}: correct it and evaluate again.`,
   )
+}
+
+async function missingOf({ relevant }: VersionInput, { folder, manifest }: BuiltArtifact): Promise<readonly string[]> {
+  const missing = new Set(relevant)
+  for await (const { source_id: id } of verifiedPassagesIn(folder, manifest.files['passages.jsonl'])) missing.delete(id)
+  return [...missing].sort()
 }

@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Passage } from '#law/import/passage/passage.ts'
 import { MARKDOWN_MAPPING, parseMapping, type Mapping } from '#law/import/mapping/mapping.ts'
-import { importSnapshots } from '#law/import/pipeline.ts'
+import { openPassageReader, withStagedRecordsFile } from '#law/import/passage/staged-records-file.ts'
+import type { StageInput } from '#law/import/passage/stager.ts'
+import { readSources } from '#law/import/pipeline.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
+import { keptRecords } from '#law/import/staging/rows.ts'
+import { openStaging } from '#law/import/staging/staging.ts'
 
 const KNOWLEDGE_BASE = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001'
 const SNAPSHOT = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a002'
@@ -26,12 +30,27 @@ export async function importFiles(
     mediaType: 'text/plain',
     path,
   }))
-  const run = importSnapshots({ knowledgeBaseId: KNOWLEDGE_BASE, snapshots, mapping })
-  const passages: Passage[] = []
-  for (;;) {
-    const step = await run.next()
-    if (step.done === true) return { passages, report: step.value }
-    if (keep(step.value)) passages.push(step.value)
+  return await importSnapshots({ snapshots, mapping }, keep)
+}
+
+/** Imports snapshots, with their files in a folder of its own. Passages are in the order of the sources. */
+export async function importSnapshots(
+  given: Omit<StageInput, 'knowledgeBaseId'>,
+  keep: (passage: Passage) => boolean = () => true,
+): Promise<Imported> {
+  const input = { ...given, knowledgeBaseId: KNOWLEDGE_BASE }
+  const folder = await mkdtemp(join(tmpdir(), 'import-'))
+  const path = join(folder, 'records.jsonl')
+  const staging = openStaging(join(folder, 'staging.sqlite'))
+  try {
+    const report = await withStagedRecordsFile(path, (file) => readSources(input, staging, file))
+    const reader = openPassageReader(path, input.mapping)
+    const passages = Array.from(keptRecords(staging), (kept) => reader.passagesOf(kept).filter(keep)).flat()
+    reader.close()
+    return { passages, report }
+  } finally {
+    staging.close()
+    await rm(folder, { recursive: true })
   }
 }
 

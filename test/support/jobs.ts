@@ -18,7 +18,7 @@ import { claimRun } from '#jobs/version-build/process.ts'
 import { jobsConfig } from '#jobs/platform/config.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
-import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import { startJobs, type Jobs, type JobsDeps } from '#jobs/worker/workers.ts'
 import { COMPILE_CACHE, WITH_FEW_QUERIES } from './processes.ts'
@@ -99,11 +99,7 @@ export async function startJobsHarness() {
     /** Captures a folder of Markdown and records the import. @returns its id. */
     async importFolder(knowledgeBaseId: string, folder: string) {
       const captured = await captureSources(store, (await listSource(folder, 'markdown')).files)
-      const snapshots = captured.map(({ sha256Hex, ...source }) => ({
-        ...source,
-        id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
-        sha256: sha256Hex,
-      }))
+      const snapshots = snapshotsOf(knowledgeBaseId, captured)
       const snapshotIds = await insertSnapshots(owner, knowledgeBaseId, snapshots)
       const id = randomUUID()
       await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: EMPTY_REPORT })

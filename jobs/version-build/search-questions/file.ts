@@ -102,7 +102,7 @@ export async function captureLines(
   ])
   if (captured === undefined)
     throw new OperatorError(`${what} ${path} could not be captured: see whether the artifact store can be written to.`)
-  return captured.sha256Hex
+  return captured.sha256
 }
 
 /** @throws OperatorError as `captureLines`, and for a faulty line. */

@@ -16,17 +16,12 @@ export interface SweepDeps {
   readonly log: Log
 }
 
-export interface Swept {
-  readonly settled: number
-  readonly appended: number
-}
-
 /**
  * Settles a batch of overdue reservations. Then appends ledger entries whose job was lost, in batches until none is due
  * or the next sweep begins. Every step may be repeated or run concurrently: only an open reservation is settled, and an
  * entry exists once.
  */
-export async function sweep(deps: SweepDeps): Promise<Swept> {
+export async function sweep(deps: SweepDeps) {
   const endsAtMs = performance.now() + JOB_BOUNDS.sweepEveryMs
   const settled = await settleOverdue(deps)
   let appended = settled.length === 0 ? 0 : await appendLedgerEntries(deps.database, settled)

@@ -171,10 +171,7 @@ function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
 }
 
 /** Separates a citation from the title of the document that it begins with, or would begin with. */
-function withoutTitle(
-  { label, title: own }: Citation,
-  { title, identifier }: DocumentFields,
-): { readonly isTitled: boolean; readonly rest: string } {
+function withoutTitle({ label, title: own }: Citation, { title, identifier }: DocumentFields) {
   if (own === undefined && title === undefined && identifier === undefined) return { isTitled: true, rest: label }
   const name = (title ?? '').slice(0, CITED_TITLE_CHARACTERS_MAX).trim()
   const isTitled = own === undefined && name !== '' && (label === name || label.startsWith(`${name}, `))

@@ -36,10 +36,7 @@ export function pairColumns(first: string, second: string): string {
   ].join(', ')
 }
 
-export function pairOf(row: z.infer<typeof pairSchema>): {
-  readonly first: StagedLocation
-  readonly second: StagedLocation
-} {
+export function pairOf(row: z.infer<typeof pairSchema>) {
   const { source, line, id, other_source, other_line, other_id } = row
   return { first: { source, line, id }, second: { source: other_source, line: other_line, id: other_id } }
 }

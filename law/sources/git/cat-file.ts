@@ -9,14 +9,8 @@ interface FoundObject {
   readonly bytes: Buffer
 }
 
-interface CatFile {
-  /** Returns undefined for an object that is missing or damaged. @throws OperatorError for one that is too large. */
-  readonly read: (id: string, bytesMax: number) => Promise<FoundObject | undefined>
-  readonly close: () => Promise<void>
-}
-
 /** Starts `git cat-file --batch`, which answers one request after the other. @param gitFolder an empty repository. */
-export function startCatFile(gitFolder: string, objects: string): CatFile {
+export function startCatFile(gitFolder: string, objects: string) {
   const child = spawn('git', ['cat-file', '--batch'], {
     cwd: gitFolder,
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -57,7 +51,8 @@ export function startCatFile(gitFolder: string, objects: string): CatFile {
   }
   let last: Promise<unknown> = Promise.resolve()
   return {
-    read: (id, bytesMax) => {
+    /** Returns undefined for an object that is missing or damaged. @throws OperatorError for one that is too large. */
+    read: (id: string, bytesMax: number): Promise<FoundObject | undefined> => {
       // What is asked for meanwhile is on its way already.
       child.stdin.write(`${id}\n`)
       const next = last.then(() => readNext(id, bytesMax))

@@ -59,10 +59,7 @@ interface Dated {
  * Returns the revisions of one file, of its versions in the order of their commits; a version is undefined where the
  * commit removes the file. A revision ends with the day that its publisher states, at the latest where the next begins.
  */
-export function revisionsOf(versions: readonly (Version | Commit)[]): {
-  readonly revisions: readonly Revision[]
-  readonly held: readonly HeldVersion[]
-} {
+export function revisionsOf(versions: readonly (Version | Commit)[]) {
   const held: HeldVersion[] = []
   const hold = ({ path, commit, front }: Version, reason: string): void =>
     void held.push({ path, commit, front, reason })

@@ -48,7 +48,12 @@ test('keeps the exact bytes under their SHA-256, with the address that answered 
         .end(BYTES)
   })
   const sha256Hex = sha256(BYTES).toString('hex')
-  expect(found).toMatchObject({ kind: 'body', sha256Hex, bytes: BYTES.length, finalUrl: `${server.baseUrl}/new.xml` })
+  expect(found).toMatchObject({
+    kind: 'body',
+    sha256: sha256Hex,
+    bytes: BYTES.length,
+    finalUrl: `${server.baseUrl}/new.xml`,
+  })
   expect(found).toMatchObject({ headers: { etag: '"a"', 'last-modified': 'Mon, 02 Mar 2026 10:00:00 GMT' } })
   expect(found).not.toMatchObject({ headers: { 'x-other': '1' } })
   const file = createArtifactStore(pathToFileURL(folder).href).snapshotFile(sha256Hex)

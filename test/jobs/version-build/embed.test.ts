@@ -30,16 +30,8 @@ afterEach(() => endpoint.stop())
 
 const corpus = (count: number): readonly PassageRecord[] => Array.from({ length: count }, (_, n) => testPassage(n))
 
-interface Built {
-  readonly counts: EmbeddingCounts
-  /** Of all rows. */
-  readonly bytes: Buffer
-  /** Texts of passages that the endpoint got. */
-  readonly sent: readonly string[]
-}
-
 /** Runs the stage as another build does. */
-async function build(passages: readonly PassageRecord[], options: Partial<StageInput> = {}): Promise<Built> {
+async function build(passages: readonly PassageRecord[], options: Partial<StageInput> = {}) {
   const before = endpoint.passages().length
   const workFolder = join(folder, `build-${builds++}`)
   const { counts, folder: files } = await runEmbedStage({

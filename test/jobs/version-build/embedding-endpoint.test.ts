@@ -6,7 +6,7 @@ import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifes
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { openJobsHarness, type JobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import { evaluationOf, importRulebook, rulebook, serve } from './rulebook.ts'
 
 const harness = await openJobsHarness()
@@ -16,18 +16,11 @@ afterEach(async () => {
   for (const endpoint of endpoints.splice(0)) await endpoint.stop()
 })
 
-interface Run {
-  readonly endpoint: EmbeddingEndpoint
-  readonly buildId: string
-  readonly outcome: Awaited<ReturnType<JobsHarness['runBuild']>>
-  readonly stages: readonly string[]
-}
-
 async function run(
   behaviour: Partial<EndpointBehaviour>,
   model: string,
   variables: Readonly<Record<string, string>> = {},
-): Promise<Run> {
+) {
   const endpoint = await startEmbeddingEndpoint(behaviour)
   endpoints.push(endpoint)
   const knowledgeBaseId = await harness.createKnowledgeBase()

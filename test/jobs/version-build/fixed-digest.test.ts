@@ -5,7 +5,7 @@ import { derivedUuid } from '#core/platform/ids.ts'
 import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
 import { buildVersion } from '#jobs/version-build/pipeline.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
-import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { WORD_EMBEDDER } from '#test/support/word-vectors.ts'
@@ -35,11 +35,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
         id: derivedUuid('import', 'fixed digest'),
         knowledgeBaseId,
         mapping: MARKDOWN_MAPPING,
-        snapshots: captured.map(({ sha256Hex, ...source }) => ({
-          ...source,
-          id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
-          sha256: sha256Hex,
-        })),
+        snapshots: snapshotsOf(knowledgeBaseId, captured),
       },
       store,
       workFolder: store.workFolder(buildId),

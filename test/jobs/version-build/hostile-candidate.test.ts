@@ -5,7 +5,7 @@ import type { Changes } from '#core/domain/changes.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesNamed } from '#test/support/compared-contents.ts'
-import { openJobsHarness, type JobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import { until } from '#test/support/until.ts'
 import { evaluationOf, importRulebook, rulebook, serve, withChapter, type Rulebook } from './rulebook.ts'
 
@@ -40,10 +40,7 @@ function acts(guilds: readonly number[]): Rulebook {
   )
 }
 
-async function run(
-  book: Rulebook,
-  questions: readonly object[] = QUESTIONS,
-): Promise<{ readonly buildId: string; readonly outcome: Awaited<ReturnType<JobsHarness['runBuild']>> }> {
+async function run(book: Rulebook, questions: readonly object[] = QUESTIONS) {
   const folder = harness.store.workFolder('questions')
   mkdirSync(folder, { recursive: true })
   const path = join(folder, 'questions.jsonl')

@@ -6,11 +6,11 @@ import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibratio
 import { READER_PREDICTORS } from '#core/domain/predictors.ts'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
-import { profileParametersSchema, type ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import { evaluationReportSchema, type EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { insertSignedReview, makeComparable, type Signed } from '#test/support/reviews.ts'
 import { silent, openJobsHarness } from '#test/support/jobs.ts'
@@ -72,16 +72,7 @@ function written(name: string, text: string): string {
   return join(folder, name)
 }
 
-interface Built {
-  readonly versionId: string
-  readonly profile: ProfileParameters
-  readonly report: EvaluationReport
-}
-
-async function run(
-  parameters: object,
-  environment: object = { READER_BASE_URL: endpoint.baseUrl },
-): Promise<{ buildId: string; outcome: unknown }> {
+async function run(parameters: object, environment: object = { READER_BASE_URL: endpoint.baseUrl }) {
   const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
   return {
     buildId,
@@ -89,7 +80,7 @@ async function run(
   }
 }
 
-async function built(parameters: object): Promise<Built> {
+async function built(parameters: object) {
   const { buildId, outcome } = await run(parameters)
   expect(outcome).toMatchObject({ outcome: 'succeeded' })
   const versionId = versionIdOf(buildId)

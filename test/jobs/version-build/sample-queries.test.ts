@@ -14,13 +14,7 @@ beforeEach(() => {
   workFolder = folderOfTest()
 })
 
-interface Asked {
-  readonly texts: readonly string[]
-  readonly roles: ReadonlySet<EmbeddingRole>
-  readonly vectors: readonly Float32Array[]
-}
-
-async function sampled(texts: readonly string[]): Promise<Asked> {
+async function sampled(texts: readonly string[]) {
   const lines = texts.map((text, n) => `${JSON.stringify(testPassage(n, { text }))}\n`)
   writeFileSync(passagesFile(workFolder), lines.join(''))
   const asked: string[] = []

@@ -10,8 +10,8 @@ import { documentRowSchema, revisionRowSchema } from '#core/db/versions.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
 import { buildParametersSchema, type BuildParameters } from '#jobs/version-build/parameters.ts'
-import { preparePassages, type Corpus } from '#jobs/version-build/sort.ts'
-import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { preparePassages } from '#jobs/version-build/sort.ts'
+import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { line, smallMapping } from '#test/support/import.ts'
@@ -20,19 +20,11 @@ import { folderOfTest } from '#test/support/folder.ts'
 
 const knowledgeBaseId = derivedUuid('knowledge base', 'sort')
 
-interface Prepared {
-  readonly corpus: Corpus
-  readonly passages: readonly PassageRecord[]
-  /** Lines of a file of the work folder. */
-  rows(name: string): Promise<readonly unknown[]>
-  readonly names: readonly string[]
-}
-
 /** Imports and sorts the parts of a corpus as a build does. */
 async function prepared(
   parts: Readonly<Record<string, readonly string[]>>,
   drop: BuildParameters['withdrawals']['drop'] = [],
-): Promise<Prepared> {
+) {
   const root = folderOfTest()
   const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
   await mkdir(join(root, 'source'))
@@ -48,11 +40,7 @@ async function prepared(
       id: derivedUuid('import', 'sort'),
       knowledgeBaseId,
       mapping: smallMapping(),
-      snapshots: captured.map(({ sha256Hex, ...source }) => ({
-        ...source,
-        id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
-        sha256: sha256Hex,
-      })),
+      snapshots: snapshotsOf(knowledgeBaseId, captured),
     },
     store,
     workFolder: store.workFolder('sort'),
@@ -76,7 +64,7 @@ async function prepared(
   return {
     corpus,
     passages: (files.get('passages.jsonl') ?? []).map((row) => passageRecordSchema.parse(row)),
-    rows: (name) => Promise.resolve(files.get(name) ?? []),
+    rows: (name: string) => Promise.resolve(files.get(name) ?? []),
     names: await readdir(context.workFolder),
   }
 }

@@ -12,14 +12,9 @@ const harness = await openJobsHarness()
 const redis = await openTestRedis()
 afterAll(() => redis.release())
 
-interface Ended {
-  readonly code: number | null
-  readonly output: string
-}
-
 /** Runs the worker under plain node; sends SIGTERM once it is ready. */
-function boot(environment: NodeJS.ProcessEnv): Promise<Ended> {
-  return new Promise((resolve) => {
+function boot(environment: NodeJS.ProcessEnv) {
+  return new Promise<{ code: number | null; output: string }>((resolve) => {
     const child = spawn(process.execPath, [program], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     const collect = (chunk: Buffer): void => {

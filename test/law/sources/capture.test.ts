@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { SOURCE_BOUNDS } from '#law/sources/bounds.ts'
-import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
 import { listSource, type SourceFile } from '#law/sources/list.ts'
 
 /** A program of the system. */
@@ -42,9 +42,9 @@ describe('capturing sources', () => {
     const path = await folder({ 'a.md': content, 'b.md': 'small', 'c.md': 'small' })
     const captured = await captureSources(store, await markdownOf(path))
     expect(captured).toEqual([
-      { sourceName: 'a.md', mediaType: 'text/markdown', sha256Hex: hex(content), bytes: Buffer.byteLength(content) },
-      { sourceName: 'b.md', mediaType: 'text/markdown', sha256Hex: hex('small'), bytes: 5 },
-      { sourceName: 'c.md', mediaType: 'text/markdown', sha256Hex: hex('small'), bytes: 5 },
+      { sourceName: 'a.md', mediaType: 'text/markdown', sha256: hex(content), bytes: Buffer.byteLength(content) },
+      { sourceName: 'b.md', mediaType: 'text/markdown', sha256: hex('small'), bytes: 5 },
+      { sourceName: 'c.md', mediaType: 'text/markdown', sha256: hex('small'), bytes: 5 },
     ])
     expect(await readFile(store.snapshotFile(hex(content)), 'utf8')).toBe(content)
     for (const kept of [content, 'small']) expect((await stat(store.snapshotFile(hex(kept)))).mode & 0o777).toBe(0o640)
@@ -147,16 +147,11 @@ describe('capturing sources', () => {
   })
 
   test('names a snapshot after its knowledge base, source and bytes', () => {
-    const id = snapshotId('k', 'a.md', hex('x'))
+    const idOf = (base: string, sourceName: string, content: string) =>
+      snapshotsOf(base, [{ sourceName, mediaType: 'text/markdown', sha256: hex(content), bytes: 1 }])[0]?.id
+    const id = idOf('k', 'a.md', 'x')
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-    expect(snapshotId('k', 'a.md', hex('x'))).toBe(id)
-    expect(
-      new Set([
-        id,
-        snapshotId('l', 'a.md', hex('x')),
-        snapshotId('k', 'b.md', hex('x')),
-        snapshotId('k', 'a.md', hex('y')),
-      ]).size,
-    ).toBe(4)
+    expect(idOf('k', 'a.md', 'x')).toBe(id)
+    expect(new Set([id, idOf('l', 'a.md', 'x'), idOf('k', 'b.md', 'x'), idOf('k', 'a.md', 'y')]).size).toBe(4)
   })
 })

@@ -21,10 +21,7 @@ async function folder(names: readonly string[], name = 'corpus-'): Promise<strin
   return path
 }
 
-async function listed(
-  path: string,
-  format: SourceFormat,
-): Promise<{ readonly read: readonly string[]; readonly leftOut: readonly string[] }> {
+async function listed(path: string, format: SourceFormat) {
   const { files, leftOut } = await listSource(path, format)
   return { read: files.map((file) => file.sourceName), leftOut }
 }

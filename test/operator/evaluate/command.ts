@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,14 +26,8 @@ interface Ended {
   readonly stderr: string
 }
 
-interface Started {
-  readonly child: ChildProcess
-  readonly ended: Promise<Ended>
-  said(): string
-}
-
 /** Starts the command with temporary files below the folder. @param nodeOptions undefined: of every process. */
-export function start(folder: string, args: readonly string[], nodeOptions: string = WITH_FEW_QUERIES): Started {
+export function start(folder: string, args: readonly string[], nodeOptions: string = WITH_FEW_QUERIES) {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary, { recursive: true })
   // No variable of a service: no Postgres, no Redis, no keys.

@@ -2,19 +2,15 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { evaluationMapping, limitSubjects, offsetFields } from '#operator/evaluate/data-set-mapping.ts'
 import type { MappingChoices } from '#operator/evaluate/data-set-mapping.ts'
-import type { Passage } from '#law/import/passage/passage.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
-import { importSnapshots } from '#law/import/pipeline.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
+import { importSnapshots } from '#test/support/import.ts'
 
 function corpusOf(records: readonly object[]): string {
   return join(writeDataSet({ 'corpus.jsonl': records }), 'corpus.jsonl')
 }
 
-async function imported(
-  records: readonly object[],
-  choices: MappingChoices = { limit: undefined, dated: false },
-): Promise<readonly Passage[]> {
+async function imported(records: readonly object[], choices: MappingChoices = { limit: undefined, dated: false }) {
   const snapshot = {
     id: '0197a4c6-0000-7000-8000-000000000001',
     sourceName: 'corpus.jsonl',
@@ -22,14 +18,7 @@ async function imported(
     path: corpusOf(records),
   }
   const mapping = parseMapping(evaluationMapping(choices))
-  const drafts: Passage[] = []
-  for await (const draft of importSnapshots({
-    knowledgeBaseId: '0197a4c6-0000-7000-8000-000000000002',
-    mapping,
-    snapshots: [snapshot],
-  }))
-    drafts.push(draft)
-  return drafts
+  return (await importSnapshots({ mapping, snapshots: [snapshot] })).passages
 }
 
 test('a record of only id and text becomes a passage whose other fields are marked as filled in', async () => {

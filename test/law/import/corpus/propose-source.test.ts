@@ -2,12 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { importSnapshots } from '#law/import/pipeline.ts'
 import { mappingOf } from '#law/import/corpus/corpus-mapping.ts'
 import { proposeSource } from '#law/import/corpus/propose-source.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { listSource } from '#law/sources/list.ts'
-import { line } from '#test/support/import.ts'
+import { importSnapshots, line } from '#test/support/import.ts'
 
 async function inFolder<T>(
   contents: Readonly<Record<string, string>>,
@@ -28,11 +27,8 @@ async function importedWith(folder: string, yaml: string): Promise<number> {
   const mapping = await mappingOf(folder)
   const { files } = await listSource(folder, mapping.format)
   const snapshots = files.map((file) => ({ ...file, id: '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a002' }))
-  const run = importSnapshots({ knowledgeBaseId: '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001', mapping, snapshots })
-  for (;;) {
-    const step = await run.next()
-    if (step.done === true) return step.value.losses_unnamed === 0 ? step.value.passages : 0
-  }
+  const { report } = await importSnapshots({ mapping, snapshots })
+  return report.losses_unnamed === 0 ? report.passages : 0
 }
 
 const PAGE = '<!doctype html><html lang="en"><body><h1>Bees</h1><p>Keep bees.</p></body></html>'

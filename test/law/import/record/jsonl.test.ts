@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { DUPLICATE } from '#law/import/passage/stager.ts'
-import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, importSnapshots, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive before the first of May.'
 const entry = (reason: string, at: number, id?: string): object => ({
@@ -197,13 +197,11 @@ describe('a JSONL import', () => {
   })
 
   test('stops when its signal is aborted', async () => {
-    const { importSnapshots } = await import('#law/import/pipeline.ts')
     const run = importSnapshots({
-      knowledgeBaseId: 'k',
       mapping: smallMapping(),
       snapshots: [{ id: 's', sourceName: 'x', mediaType: 'x', path: import.meta.filename }],
       signal: AbortSignal.abort(),
     })
-    await expect(run.next()).rejects.toThrow(/abort/)
+    await expect(run).rejects.toThrow(/abort/)
   })
 })

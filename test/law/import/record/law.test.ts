@@ -5,8 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
-import type { Passage } from '#law/import/passage/passage.ts'
-import type { ImportReport } from '#law/import/report/report.ts'
 import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/law/readers/samples.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
@@ -19,10 +17,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-async function imported(
-  contents: Readonly<Record<string, string | Uint8Array>>,
-  yaml: string = SAMPLE_SOURCE_YAML,
-): Promise<{ readonly passages: readonly Passage[]; readonly report: ImportReport }> {
+async function imported(contents: Readonly<Record<string, string | Uint8Array>>, yaml: string = SAMPLE_SOURCE_YAML) {
   return await importContents(contents, statedMapping(parseSourceYaml(yaml)))
 }
 

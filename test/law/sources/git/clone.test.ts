@@ -153,11 +153,11 @@ describe('the capture of a clone', () => {
     const folder = repository(FIRST, [message('reform', '2010-04-01'), act(TWO, LATER)])
     const captured = await captureClone(store, { path: folder })
     expect(captured.length).toBe(2)
-    for (const { sourceName, sha256Hex } of captured) {
+    for (const { sourceName, sha256 } of captured) {
       const [, path = '', id = '', blob] = /^[^/]+\/(.*)\?commit=(\w+)&blob=(\w+)/.exec(sourceName) ?? []
       expect(git(folder, 'rev-parse', `${id}:${path}`)).toBe(blob)
       const shown = execFileSync('git', ['show', `${id}:${path}`], { cwd: folder })
-      expect(readFileSync(store.snapshotFile(sha256Hex))).toEqual(shown)
+      expect(readFileSync(store.snapshotFile(sha256))).toEqual(shown)
     }
     expect(captured[1]?.sourceName).toMatch(/&published=2010-04-01&from=2010-05-01$/)
     const known = captured.map(({ sourceName }) => sourceName)

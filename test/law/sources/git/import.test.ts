@@ -5,32 +5,21 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import type { Passage } from '#law/import/passage/passage.ts'
-import { importSnapshots } from '#law/import/pipeline.ts'
-import type { ImportReport } from '#law/import/report/report.ts'
 import { captureClone } from '#law/sources/git/clone.ts'
 import { folderOfFile } from '#test/support/folder.ts'
+import { importSnapshots } from '#test/support/import.ts'
 import { act, commit, createRepository, message, ONE, TWO } from './repository.ts'
 
 const root = folderOfFile()
 const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
 
-async function imported(
-  path: string,
-  yaml = 'authorities:\n  ley: Congreso\n',
-): Promise<{ readonly passages: readonly Passage[]; readonly report: ImportReport }> {
+async function imported(path: string, yaml = 'authorities:\n  ley: Congreso\n') {
   const captured = await captureClone(store, { path })
-  const snapshots = captured.map(({ sourceName, mediaType, sha256Hex }, index) => {
+  const snapshots = captured.map(({ sourceName, mediaType, sha256 }, index) => {
     const id = `0b0f2c52-5a3a-4d0e-8f3c-${String(index).padStart(12, '0')}`
-    return { id, sourceName, mediaType, path: store.snapshotFile(sha256Hex) }
+    return { id, sourceName, mediaType, path: store.snapshotFile(sha256) }
   })
-  const mapping = statedMapping(parseSourceYaml(yaml))
-  const run = importSnapshots({ knowledgeBaseId: '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001', snapshots, mapping })
-  const passages: Passage[] = []
-  for (;;) {
-    const step = await run.next()
-    if (step.done === true) return { passages, report: step.value }
-    passages.push(step.value)
-  }
+  return await importSnapshots({ snapshots, mapping: statedMapping(parseSourceYaml(yaml)) })
 }
 
 function onDay(passages: readonly Passage[], day: string): readonly string[] {
