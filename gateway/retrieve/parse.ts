@@ -28,7 +28,7 @@ export async function parse(context: RequestContext): Promise<unknown> {
 function isJson(type = ''): boolean {
   try {
     const { essence, params } = new MIMEType(type)
-    return essence === 'application/json' && (params.get('charset') ?? 'utf-8').toLowerCase() === 'utf-8'
+    return essence === 'application/json' && /^utf-8$/i.test(params.get('charset') ?? 'utf-8')
   } catch {
     return false
   }

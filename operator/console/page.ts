@@ -8,6 +8,7 @@ import type { CutPassage, HeldDocument } from './documents.ts'
 /** Passages that are shown of what was found, and of a document at once. */
 export const FOUND_SHOWN = 5
 export const CUT_SHOWN = 100
+const LISTED_SHOWN = 1_000
 
 /** The page without any content of the corpus: `page.mjs` asks for what is shown, and has the token. */
 export function renderConsole(title: string): string {
@@ -156,10 +157,12 @@ function foundPassage(passage: Found, answers: boolean): Markup {
 
 /** The documents of the active version. */
 export function renderDocuments(documents: readonly HeldDocument[]): Markup {
+  const listed = documents.slice(0, LISTED_SHOWN)
   return html`<h2 tabindex="-1">${whole(documents.length)} documents</h2>
+    ${listed.length === documents.length ? NOTHING : html`<p class="soft">The first ${whole(LISTED_SHOWN)} by title.</p>`}
     ${tableOf(
       ['document', 'in force from', 'passages'],
-      documents.map((each) => [
+      listed.map((each) => [
         html`<form action="document" data-into="held">
             <input type="hidden" name="revision" value="${each.revision_id}" />
             <button class="link"><bdi>${each.title}</bdi></button>

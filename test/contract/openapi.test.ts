@@ -203,7 +203,9 @@ describe('The internal port', () => {
       models: { state: 'up' },
     }
     // On a busy machine a dependency may have answered its last check too late.
-    await expectEventually(readiness, [200, { status: 'ready', faults: [], dependencies }])
+    // Other tests of the run may have made knowledge bases without a version, which it names.
+    const ready: unknown = expect.objectContaining({ status: 'ready', faults: [], dependencies })
+    await expectEventually(readiness, [200, ready])
   })
 
   test('/metrics counts requests by status, code and decision, and their stages', async () => {

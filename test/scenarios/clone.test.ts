@@ -61,9 +61,9 @@ test('a clone is served as the law of today, and in a knowledge base of its own 
     'never changed',
   )
 
-  commit(clone, message('reform', '2020-01-01'), {
+  const pulled = commit(clone, message('reform', '2020-01-01'), {
     [PATH]: act('Cada casa tiene tres lámparas en la puerta.', { last_updated: '2020-02-01' }),
   })
   const { page } = await candidateOf('peru')
-  expect(page).toContain('tres')
+  for (const named of ['tres', `commit=${pulled}`]) expect(page).toContain(named)
 })
