@@ -152,8 +152,11 @@ async function processFindings(redis: Redis): Promise<readonly Finding[]> {
   const releases = [...new Set(statuses.map(({ release, commit }) => `${release} ${commit}`.trim()))]
   const reports = (name: string): boolean => statuses.some(({ process }) => process === name)
   return [
-    ...['gateway', 'jobs'].map((name) =>
-      finding('processes', reports(name), `a ${name} reports`, `no ${name} reports`, 'start it', 'warning'),
+    ...[
+      ['gateway', 'gateway'],
+      ['jobs', 'job worker'],
+    ].map(([name = '', words]) =>
+      finding('processes', reports(name), `a ${words} reports`, `no ${words} reports`, 'start it', 'warning'),
     ),
     finding('releases', releases.length < 2, 'one runs', releases.join(' and '), 'deploy one everywhere', 'warning'),
     ...statuses.flatMap((one) => [

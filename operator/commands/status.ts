@@ -197,6 +197,6 @@ function screenOf(status: Status): string {
     ],
     ['Disks', table(status.disks, ['place', 'process', ['free_gb', 'free GB'], ['total_gb', 'total GB']], '–')],
   ]
-  const head = `${cell(status.at)}  release ${status.release} ${status.commit.slice(0, 12)}`
+  const head = `${cell(status.at)}  release ${status.release} ${status.commit.slice(0, 12)}`.trimEnd()
   return [head, ...parts.map(([title, text]) => `${title}\n${text}`)].join('\n\n')
 }
