@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { status } from '@grpc/grpc-js'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { chainText, type ChainEntry } from '#core/domain/version-chain.ts'
 import { signManifest } from '#core/index/format/manifest.ts'
 import type { SearchResult } from '#core/domain/search.ts'
@@ -52,7 +52,7 @@ const search = (client: SearchNodeClient, { versionId }: TestArtifact): Promise<
 
 test('a node loads what the signed list names by itself, serves then, and follows the list', async () => {
   list(signed(one, keys.privateKeyDer), signed(two, signingKeys().privateKeyDer))
-  const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
+  const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer), onTestFinished)
   await until('it is serving', () => isServing(node.address))
   // The other entry is signed with a foreign key.
   expect(await loadedOn(node.address)).toEqual([one.versionId])
@@ -63,7 +63,7 @@ test('a node loads what the signed list names by itself, serves then, and follow
 
 test('what is mapped and verified is served while the store is away, with an alarm; other bytes end it', async () => {
   list(signed(one, keys.privateKeyDer))
-  const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
+  const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer), onTestFinished)
   await until('it is serving', () => isServing(node.address))
   const away = `${one.folder}.away`
   renameSync(one.folder, away)
@@ -84,7 +84,7 @@ test('a node is not serving while the store cannot be read, and loads from it on
   list(signed(one, keys.privateKeyDer))
   const away = `${one.folder}.away`
   renameSync(one.folder, away)
-  const { node } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
+  const { node } = await openNode(nodeEnvironment(store, keys.publicKeyDer), onTestFinished)
   await until('it was tried', () => node.output().includes('version could not be loaded'))
   expect(await isServing(node.address)).toBe(false)
   renameSync(away, one.folder)
@@ -95,7 +95,7 @@ test('a node is not serving while the store cannot be read, and loads from it on
 test('of several versions, one that was cut short is refused alone', async () => {
   list(signed(one, keys.privateKeyDer), signed(two, keys.privateKeyDer))
   truncateSync(join(two.folder, 'lexical.postings'), 1)
-  const { node } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
+  const { node } = await openNode(nodeEnvironment(store, keys.publicKeyDer), onTestFinished)
   await until('it is serving', () => isServing(node.address))
   expect(await loadedOn(node.address)).toEqual([one.versionId])
 })

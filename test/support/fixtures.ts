@@ -13,11 +13,14 @@ export async function openCorpus(...corpus: Parameters<typeof searchable>): Prom
   return opened
 }
 
-/** A search node, a process of its own, with a client of it. */
-export async function openNode(environment: Environment): Promise<{ node: NodeProcess; client: SearchNodeClient }> {
+/** A search node, a process of its own, with a client of it. @param undo takes what stops both; default: after the file. */
+export async function openNode(
+  environment: Environment,
+  undo: (work: () => Promise<void>) => void = afterAll,
+): Promise<{ node: NodeProcess; client: SearchNodeClient }> {
   const node = await startNode(environment)
   const client = openSearchNodeClient(node.address, credentials.createInsecure())
-  afterAll(async () => {
+  undo(async () => {
     client.close()
     await node.stop()
   })
