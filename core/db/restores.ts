@@ -46,14 +46,13 @@ export async function lacks(database: Queryable, { reservation, audit }: Confirm
   }
 }
 
-const copiedSchema = auditHeadSchema.extend({
+export const copiedSchema = auditHeadSchema.extend({
   at: z.coerce.date(),
   action: z.string(),
   subject: z.string(),
 })
 /** An audit entry as it is kept beside Postgres. */
 export type CopiedEntry = z.infer<typeof copiedSchema>
-export { copiedSchema }
 
 /** The newest entries after a number, oldest first. */
 const AUDIT_AFTER = `

@@ -188,49 +188,22 @@ async function run(
   return call.call(redis, keys.length, ...keys, ...args)
 }
 
-const admitReply = z
-  .tuple([
-    z.enum(STATUSES),
-    z.number(),
-    z.number(),
-    z.number(),
-    z.number(),
-    z.number(),
-    z.number(),
-    z.number(),
-    z
-      .array(z.union([z.string(), z.number()]))
-      .transform((list) =>
-        list.flatMap((id, at) => (at % 2 === 0 ? [{ id: String(id), opensAtMs: Number(list[at + 1]) }] : [])),
-      ),
-    confirmedReply,
-  ])
-  .transform(
-    ([
-      status,
-      nowMs,
-      dayUsed,
-      monthUsed,
-      minuteUsed,
-      retryAfterMs,
-      rateInForce,
-      mayLookUp,
-      stopped,
-      confirmed,
-    ]): ChargeDecision => ({
-      status,
-      nowMs,
-      dayUsed,
-      monthUsed,
-      minuteUsed,
-      retryAfterMs,
-      rateInForce,
-      mayLookUp: mayLookUp === 1,
-      stoppedDocuments: status === 'admitted' ? stopped : [],
-      exposed: status === 'admitted' ? undefined : stopped[0],
-      confirmed,
-    }),
-  )
+const admitReply = z.tuple([
+  z.enum(STATUSES),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z
+    .array(z.union([z.string(), z.number()]))
+    .transform((list) =>
+      list.flatMap((id, at) => (at % 2 === 0 ? [{ id: String(id), opensAtMs: Number(list[at + 1]) }] : [])),
+    ),
+  confirmedReply,
+])
 
 async function admit(redis: Redis, scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision> {
   const { organizationId, entitlementId } = scope
@@ -279,7 +252,26 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       request.topK,
     ],
   )
-  return admitReply.parse(reply)
+  return decisionOf(reply)
+}
+
+function decisionOf(reply: unknown): ChargeDecision {
+  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp, stopped, confirmed] =
+    admitReply.parse(reply)
+  const isAdmitted = status === 'admitted'
+  return {
+    status,
+    nowMs,
+    dayUsed,
+    monthUsed,
+    minuteUsed,
+    retryAfterMs,
+    rateInForce,
+    mayLookUp: mayLookUp === 1,
+    stoppedDocuments: isAdmitted ? stopped : [],
+    exposed: isAdmitted ? undefined : stopped[0],
+    confirmed,
+  }
 }
 
 const settleReply = z.union([

@@ -36,13 +36,14 @@ export const INFO_SECTIONS = ['server', 'memory', 'replication', 'cluster'] as c
 
 /** @param info the reply of INFO, as text or as the fields that the client has read from it. */
 export function parseInfo(info: unknown): ServerInfo {
-  const fields =
-    typeof info === 'string'
-      ? Object.fromEntries(
-          info.split('\r\n').map((line) => [line.split(':', 1)[0] ?? '', line.slice(line.indexOf(':') + 1)]),
-        )
-      : info
-  return infoSchema.catch({}).parse(fields)
+  return infoSchema.catch({}).parse(typeof info === 'string' ? infoFields(info) : info)
+}
+
+/** Returns what a reply of INFO says, by the names of its fields. */
+export function infoFields(info: string): Readonly<Partial<Record<string, string>>> {
+  return Object.fromEntries(
+    info.split('\r\n').map((line) => [line.split(':', 1)[0] ?? '', line.slice(line.indexOf(':') + 1)]),
+  )
 }
 
 /** Returns why the server must not be used; undefined for a primary that keeps every key. */

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { limitsCoreDumps } from '#core/platform/core-dumps.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { COMMIT, RELEASE } from '#core/platform/release.ts'
 import { REDIS_BOUNDS } from './bounds.ts'
 
@@ -94,20 +95,12 @@ export async function readStatuses(redis: Redis): Promise<readonly ProcessStatus
   const entries = Object.entries(await redis.hgetall(KEY))
   const statuses: ProcessStatus[] = []
   for (const [id, json] of entries) {
-    const status = parsed(json)
+    const status = statusSchema.safeParse(parsedJson(json)).data
     const isGone = status === undefined || Date.now() - status.at.getTime() > REDIS_BOUNDS.statusDroppedMs
     if (isGone) await redis.hdel(KEY, id)
     else statuses.push(status)
   }
   return statuses.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-}
-
-function parsed(json: string): ProcessStatus | undefined {
-  try {
-    return statusSchema.safeParse(JSON.parse(json)).data
-  } catch {
-    return undefined
-  }
 }
 
 /** Whether a process has said nothing for longer than it should. */

@@ -12,6 +12,7 @@ import { serveInternal, type Internal, type InternalServer } from '#core/platfor
 import type { Log } from '#core/platform/log.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createRegistry, diskOf, gauge, registerDisks, registerPool } from '#core/platform/metrics.ts'
+import { infoFields } from '#core/redis/server-check.ts'
 import { reportStatus, type StatusReport } from '#core/redis/status-board.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
 import { captureCosts } from '../capture/costs.ts'
@@ -173,6 +174,10 @@ function registerQueues(registry: Registry, { queues, redis }: MetricsDeps): voi
   function assertReady(): void {
     if (redis.status !== 'ready') throw new Error('Redis is away')
   }
+  const info = readOnce(async () => {
+    assertReady()
+    return infoFields(await redis.info('memory', 'persistence'))
+  })
   gauge(registry, 'evidence_queue_jobs', 'Jobs of each queue by state.', ['queue', 'state'], async () => {
     assertReady()
     const counted = await Promise.all(
@@ -200,11 +205,10 @@ function registerQueues(registry: Registry, { queues, redis }: MetricsDeps): voi
     'Memory of Redis: used, and its limit (0: none).',
     ['state'],
     async () => {
-      assertReady()
-      const info = await redis.info('memory')
+      const { used_memory: used, maxmemory: max } = await info()
       return [
-        [{ state: 'used' }, infoNumber(info, 'used_memory')],
-        [{ state: 'max' }, infoNumber(info, 'maxmemory')],
+        [{ state: 'used' }, Number(used ?? Number.NaN)],
+        [{ state: 'max' }, Number(max ?? Number.NaN)],
       ]
     },
   )
@@ -214,15 +218,10 @@ function registerQueues(registry: Registry, { queues, redis }: MetricsDeps): voi
     '1 while Redis writes its append-only file without faults.',
     [],
     async () => {
-      assertReady()
-      const info = await redis.info('persistence')
-      return [[{}, Number(/^aof_enabled:1/m.test(info) && /^aof_last_write_status:ok/m.test(info))]]
+      const { aof_enabled: enabled, aof_last_write_status: status } = await info()
+      return [[{}, Number(enabled === '1' && status === 'ok')]]
     },
   )
-}
-
-function infoNumber(info: string, name: string): number {
-  return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? Number.NaN)
 }
 
 async function oldestSeconds(queue: JobQueue): Promise<number> {

@@ -19,6 +19,7 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { hostAndPort, type ConfigOf } from '#core/platform/config.ts'
 import { limitsCoreDumps } from '#core/platform/core-dumps.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { infoFields } from '#core/redis/server-check.ts'
 import { isSilent, readStatuses } from '#core/redis/status-board.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
@@ -133,7 +134,8 @@ async function redisFindings(url: string): Promise<readonly Finding[]> {
 
 /** Of a server that is the primary and evicts nothing: no other is connected. */
 function serverFindings(info: string): readonly Finding[] {
-  const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const fields = infoFields(info)
+  const field = (name: string): string => fields[name] ?? ''
   const valkey = field('valkey_version')
   const [used, max] = [Number(field('used_memory')), Number(field('maxmemory'))]
   const persists = field('aof_enabled') === '1' && field('aof_last_write_status') === 'ok'

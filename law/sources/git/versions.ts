@@ -8,6 +8,7 @@ import {
   metadataOf,
   standingOf,
 } from '#law/readers/markdown-fields.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import { dayIn } from '#law/readers/format.ts'
 import type { Commit } from './history.ts'
 
@@ -151,8 +152,6 @@ function earliest(...days: readonly (string | undefined)[]): string | undefined 
   return days.filter((day) => day !== undefined).toSorted()[0]
 }
 
-const MS_PER_DAY = 86_400_000
-
 function dayAfter(day: string | undefined): string | undefined {
-  return day === undefined ? undefined : dayIn(new Date(Date.parse(`${day}T00:00:00Z`) + MS_PER_DAY).toISOString())
+  return day === undefined ? undefined : dayIn(new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString())
 }
