@@ -9,6 +9,7 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
+import { activateDeps } from '#test/support/activations.ts'
 import { silent, smallSource, startJobsHarness } from '#test/support/jobs.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
 import { withId } from '#test/support/operator-corpus.ts'
@@ -36,17 +37,7 @@ export async function openCandidateHarness() {
   const file = (name: string): string => join(folder, name)
   /** Runs an activation as the job worker does. @returns `done`, or why it was refused. */
   const runActivation = async (activationId: string): Promise<string> => {
-    await activate(
-      {
-        database: harness.service,
-        nodes,
-        store: harness.store,
-        traceDir: harness.store.traceFolder,
-        privateKeyDer: harness.privateKeyDer,
-        log: silent,
-      },
-      activationId,
-    )
+    await activate(activateDeps({ harness, nodes }), activationId)
     const row = await readActivation(harness.owner, activationId)
     return row?.state === 'done' ? 'done' : (row?.message ?? '')
   }

@@ -12,8 +12,9 @@ import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
+import { activateDeps } from '#test/support/activations.ts'
 import { insertSignedReview, makeComparable, type Signed } from '#test/support/reviews.ts'
-import { silent, openJobsHarness } from '#test/support/jobs.ts'
+import { openJobsHarness } from '#test/support/jobs.ts'
 import { TRADES, tradesCode } from './rulebook.ts'
 import {
   OVERLAP,
@@ -112,17 +113,7 @@ async function activated(
     kind: 'activate',
     actor: 'first-operator',
   })
-  await activate(
-    {
-      database: harness.service,
-      nodes,
-      store: harness.store,
-      traceDir: harness.store.traceFolder,
-      privateKeyDer: harness.privateKeyDer,
-      log: silent,
-    },
-    id,
-  )
+  await activate(activateDeps({ harness, nodes }), id)
   return readActivation(harness.owner, id)
 }
 
