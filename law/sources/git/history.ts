@@ -122,14 +122,23 @@ function differing(
   return compared(before, bytes, idBytes)
 }
 
+/** Compares two trees without parsing the entries with which both begin and those with which both end. */
 function compared(before: Tree, bytes: Buffer, idBytes: number): ReturnType<typeof differing> {
+  const least = Math.min(before.bytes.length, bytes.length)
+  const from = startBefore(before.starts, firstDifference(before.bytes, bytes, 0) ?? least)
+  const moved = bytes.length - before.bytes.length
+  const endFrom = Math.max(before.bytes.length - commonEnd(before.bytes, bytes), from, from - moved)
+  const oldStarts = before.starts.filter((start) => start >= from && start < endFrom)
+  const endStarts = before.starts.filter((start) => start >= endFrom)
+  const end = (endStarts[0] ?? before.bytes.length) + moved
   const old = new Map(
-    before.starts.map((start) => entryAt(before.bytes, start, idBytes)).map((entry) => [entry.name, entry]),
+    oldStarts.map((start) => entryAt(before.bytes, start, idBytes)).map((entry) => [entry.name, entry]),
   )
   const changed: Pair[] = []
-  const starts: number[] = []
-  for (let start = 0; start < bytes.length;) {
+  const starts = before.starts.filter((start) => start < from)
+  for (let start = from; start < end;) {
     const now = entryAt(bytes, start, idBytes)
+    if (now.end > end) throw notATree()
     starts.push(start)
     start = now.end
     const was = old.get(now.name)
@@ -137,7 +146,12 @@ function compared(before: Tree, bytes: Buffer, idBytes: number): ReturnType<type
     if (was?.id !== now.id || was.mode !== now.mode) changed.push({ name: now.name, old: was, now })
   }
   for (const [name, was] of old) changed.push({ name, old: was, now: undefined })
+  for (const start of endStarts) starts.push(start + moved)
   return { changed, starts }
+}
+
+function notATree(): OperatorError {
+  return new OperatorError(`a tree of the clone holds an entry that is no name of a file: run "git fsck" in it`)
 }
 
 /** @throws OperatorError for a name that no file of a checkout could have. */
@@ -147,19 +161,33 @@ function entryAt(bytes: Buffer, start: number, idBytes: number): Entry {
   const end = zero + 1 + idBytes
   const name = bytes.toString('utf8', space + 1, zero)
   if (space === -1 || zero === -1 || end > bytes.length || /^(?:\.{0,2}|\.git)$|[/\\\p{Cc}]/u.test(name))
-    throw new OperatorError(`a tree of the clone holds an entry that is no name of a file: run "git fsck" in it`)
+    throw notATree()
   return { name, mode: bytes.toString('latin1', start, space), id: bytes.toString('hex', zero + 1, end), end }
 }
 
 const STEP_BYTES = 16 * 1024
 
+/** Of what both have; undefined where that is equal. */
 function firstDifference(one: Buffer, other: Buffer, from: number): number | undefined {
-  for (let at = from; at < one.length; at += STEP_BYTES) {
-    const end = Math.min(one.length, at + STEP_BYTES)
+  const least = Math.min(one.length, other.length)
+  for (let at = from; at < least; at += STEP_BYTES) {
+    const end = Math.min(least, at + STEP_BYTES)
     if (one.compare(other, at, end, at, end) === 0) continue
     for (let byte = at; byte < end; byte += 1) if (one[byte] !== other[byte]) return byte
   }
   return undefined
+}
+
+/** Returns with how many equal bytes both end. */
+function commonEnd(one: Buffer, other: Buffer): number {
+  const least = Math.min(one.length, other.length)
+  let same = 0
+  for (let step = STEP_BYTES; step > 0;) {
+    const [end, otherEnd] = [one.length - same, other.length - same]
+    if (same + step <= least && one.compare(other, otherEnd - step, otherEnd, end - step, end) === 0) same += step
+    else step = Math.floor(step / 2)
+  }
+  return same
 }
 
 /** The last start at or before an offset. */

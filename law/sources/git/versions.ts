@@ -42,7 +42,9 @@ export function versionOf(path: string, commit: Commit, blob: string, bytes: Buf
   const found = FRONT.exec(text)
   const body = text.slice(found === null ? 0 : found[0].length)
   const digest = createHash('sha256').update(body).digest('base64')
-  return { path, commit, blob, front: metadataOf(found?.[1] ?? ''), digest }
+  // A copy: each value would otherwise keep the whole text in memory.
+  const front = metadataOf(Buffer.from(found?.[1] ?? '').toString())
+  return { path, commit, blob, front, digest }
 }
 
 /** Commits that replace a text and state no day of their own, and those that end one; the older words are Spanish. */

@@ -112,7 +112,7 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
 /** Makes the source. @returns where it is, how it is added, and what its publisher changes afterwards. */
 async function prepared(corpus: ChangedCorpus, work: string, steps: Steps) {
   if ('acts' in corpus) {
-    const path = await steps.run('clone', () => makeClone(join(work, 'clone'), corpus.acts))
+    const path = await steps.run('clone', () => makeClone(dirname(work), join(work, 'clone'), corpus.acts))
     steps.print(await inspected(path))
     const change = (): Promise<void> => pullReforms(path, REFORMS)
     return {

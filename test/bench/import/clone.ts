@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SOURCE_YAML } from '#law/sources/list.ts'
 import { seededRandom } from '#test/support/passages.ts'
@@ -14,15 +15,28 @@ const VERSIONS = 3
 export const STATED = '{ language: de, authorities: { de: Sample Parliament } }\n'
 const MS_PER_DAY = 86_400_000
 
-/** Makes a clone of acts with three versions each, sizes as published acts have them. @returns its folder. */
-export async function makeClone(folder: string, acts: number): Promise<string> {
+/**
+ * Makes a clone of acts with three versions each, sizes as published acts have them, once for a folder of data, and
+ * copies it. @returns the folder of the copy, which may be changed.
+ */
+export async function makeClone(dataDir: string, copy: string, acts: number): Promise<string> {
+  const kept = join(dataDir, `clone-${acts}`)
+  if (!existsSync(kept)) {
+    await commitActs(`${kept}.part`, acts)
+    await rename(`${kept}.part`, kept)
+  }
+  await cp(kept, copy, { recursive: true })
+  return copy
+}
+
+async function commitActs(folder: string, acts: number): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
   await git(folder, ['init', '-q', '-b', 'main', folder])
   await writeFile(join(folder, SOURCE_YAML), STATED)
   await git(folder, ['fast-import', '--quiet'], function* () {
     for (let version = 0; version < VERSIONS; version += 1)
       for (let act = 0; act < acts; act += 1) yield commitOf(act, version)
   })
-  return folder
 }
 
 /** Commits a reform of so many acts, as a pull brings them. */
