@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { basename, join } from 'node:path'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { renderDocument } from '#jobs/platform/page/document.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
 
-/** The one-file program of callers, which is published with each trace. */
-const VERIFIER = fileURLToPath(new URL('./verify-reply.mjs', import.meta.url))
+/** The one-file programs of callers and of reviewers, which are published with each trace. */
+const PROGRAMS = ['./verify-reply.mjs', '../review/sign-review.mjs'] as const
 
 /** Writes a file durably unless it has this text already. */
 export async function writeChanged(path: string, text: string): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => undefined)) !== text) await writeDurably(path, text)
 }
 
-export async function publishVerifier(root: string): Promise<void> {
-  await writeChanged(join(root, 'verify-reply.mjs'), await readFile(VERIFIER, 'utf8'))
+export async function publishPrograms(root: string): Promise<void> {
+  for (const program of PROGRAMS)
+    await writeChanged(join(root, basename(program)), await readFile(new URL(program, import.meta.url), 'utf8'))
 }
 
 /** A page, and the same as JSON. `at` has no ending. */

@@ -64,6 +64,7 @@ export function rootPage(root: string, slugs: readonly string[]): Page {
         <code>node verify-reply.mjs --reply reply.json --trace URL_OF_THIS_PAGE --public-key KEY_OF_THE_OPERATOR</code>
       </p>
       <p class="soft">${KEYS_NOTE}</p>
+      <p>Reviewers sign with ${link('sign-review.mjs', code('sign-review.mjs'))}, which shows what it signs.</p>
       ${asJson('index.json')}`,
   }
 }

@@ -14,7 +14,7 @@ import type { Log } from '#core/platform/log.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { forkOf } from '#jobs/platform/published-head.ts'
 import { TRACE_BOUNDS } from './bounds.ts'
-import { publishVerifier, writeChanged, writePage } from './files.ts'
+import { publishPrograms, writeChanged, writePage } from './files.ts'
 import { readHistory, type Activation } from './history.ts'
 import { basePage, rootPage, snapshotPage, versionPage, type TracedSnapshot, type TracedVersion } from './pages.ts'
 import { writeProofs } from './proofs.ts'
@@ -41,7 +41,7 @@ export async function writeTrace(deps: TraceDeps, knowledgeBaseId: string, signa
   const history = await readHistory(deps.database, base, deps.store.publicKeysDer)
   const folder = join(deps.traceDir, base.slug)
   await mkdir(join(folder, 'versions'), { recursive: true })
-  await publishVerifier(deps.traceDir)
+  await publishPrograms(deps.traceDir)
   const versions: TracedVersion[] = []
   for (const [id, activations] of Map.groupBy(history, ({ entry }) => entry.version_id)) {
     const files = await writeVersion(deps, folder, activations, signal)

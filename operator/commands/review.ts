@@ -120,8 +120,8 @@ export const commands: Commands = [
     }),
     change('sign [version]', 'sign and record the verdict of a reviewer', {
       notes:
-        `${NEEDED}\nA statement is signed elsewhere with: openssl pkeyutl -sign -rawin -inkey KEY -in STATEMENT -out ` +
-        'SIGNATURE',
+        `${NEEDED}\nA statement is signed elsewhere with "node sign-review.mjs", one file that each trace publishes, or ` +
+        'with: openssl pkeyutl -sign -rawin -inkey KEY -in STATEMENT -out SIGNATURE',
       examples: [
         `review sign ${EXAMPLE} --key first.pem --verdict approved --note "read the report" --accept passages_changed`,
         'review sign --statement review.json --signature review.sig --reviewer "First reviewer"',
@@ -178,7 +178,8 @@ export const commands: Commands = [
           throw error
         })
         const next = `operator review sign --statement ${out} --signature FILE --reviewer "${reviewer}"`
-        return [{ file: out }, `Wrote ${out}. Sign its exact bytes.\nNext: ${next}`]
+        const sign = `node sign-review.mjs --statement ${out} --report FILE --key FILE`
+        return [{ file: out }, `Wrote ${out}. The reviewer signs its exact bytes: ${sign}\nNext: ${next}`]
       },
     }),
   ]),

@@ -1,8 +1,10 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { parsePublicKey } from '#core/credentials/reviewer-keys.ts'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import { planActivation } from '#operator/actions/activations.ts'
 import { readSigningKey } from '#operator/actions/reviewers.ts'
@@ -14,6 +16,7 @@ import { createTestKey, insertSignedReview, insertTestReviewer } from '#test/sup
 const POLICY = 'knowledge-bases policy rules'
 /** Signs outside of the command line, as a reviewer with a key of their own does. */
 const OPENSSL = 'openssl'
+const SIGNER = fileURLToPath(new URL('../../../jobs/review/sign-review.mjs', import.meta.url))
 const harness = await openCorpusHarness()
 const { cli, operator, owner } = harness
 
@@ -123,6 +126,41 @@ describe('reviewers', () => {
     expect(await cli.refused(record(altered))).toBe(wrong)
     expect(await cli.json(record(statement))).toMatchObject({ verdict: 'approved', reviewer: 'First' })
     expect((await planActivation(operator, version)).approved.reviewers).toMatchObject([{ name: 'First' }])
+  })
+
+  test('a reviewer signs with one file, which shows what it signs and refuses other files', async () => {
+    const version = await candidate(harness, 'one-file.md')
+    const statement = file('one-file.json')
+    const report = harness.store.reportFile(version)
+    await cli.json(
+      `review statement ${version} --reviewer First --verdict approved --note "read \u202Eit" --out ${statement}`,
+    )
+    const run = (...args: string[]) =>
+      spawnSync(process.execPath, [SIGNER, ...args], { encoding: 'utf8', env: {}, input: '' })
+    const refusal = (...args: string[]): string => {
+      const { status, stderr } = run(...args)
+      expect(status).toBe(1)
+      return stderr
+    }
+    const withKey = ['--statement', statement, '--key', file('first.pem')]
+    expect(refusal(...withKey)).toBe('an approval needs the file that was read: give --report\n')
+    expect(refusal(...withKey, '--report', statement)).toContain('is not the report that the statement names')
+    expect(refusal(...withKey, '--report', report)).toContain('add --yes')
+    const more = file('more.json')
+    const { note, ...others } = JSON.parse(readFileSync(statement, 'utf8')) as Record<string, unknown>
+    writeFileSync(more, JSON.stringify({ ...others, note, also: 1 }))
+    expect(refusal('--statement', more)).toContain('holds more than this program shows')
+    writeFileSync(more, JSON.stringify({ note, ...others }))
+    expect(refusal('--statement', more)).toContain('is not written as')
+    const { stdout, status } = run(...withKey, '--report', report, '--yes')
+    expect([status, stdout]).toEqual([0, expect.stringContaining('note            "read [U+202E]it"')])
+    expect(stdout).toContain(`${report}, as the statement names it`)
+    const record = `review sign --statement ${statement} --signature ${statement}.sig --reviewer First`
+    expect(await cli.json(record)).toMatchObject({ verdict: 'approved', reviewer: 'First' })
+    expect(refusal(...withKey, '--report', report, '--yes')).toContain('it exists already')
+    const made = run('--keygen', file('made.pem'))
+    expect(parsePublicKey(made.stdout)).toHaveLength(44)
+    expect(statSync(file('made.pem')).mode & 0o777).toBe(0o600)
   })
 
   test('a file of the report that was altered after the build is shown so, and not approved', async () => {
