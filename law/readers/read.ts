@@ -84,6 +84,12 @@ export async function parseDocument(path: string, bytes: Uint8Array): Promise<Ma
 /** First bytes of Compound File Binary: Office files before DOCX, and encrypted ones. */
 const OLD_OFFICE = [0xd0, 0xcf, 0x11, 0xe0]
 
+/** What to do with a file that has no format of law, by the ending of its name. */
+const HINTS = [
+  ['.jsonl', 'records of JSONL, of which "operator import init FOLDER" proposes how they become passages'],
+  ['.txt', 'plain text, which marks no provisions: save it as .md with "#" before each heading'],
+] as const
+
 function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
   if (bytes.length === 0) throw new UnreadableFile('the file is empty', { line: 1 })
   if (bytes.length > READER_BOUNDS.fileBytesMax)
@@ -94,10 +100,9 @@ function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
   if (probe.kind === 'xml') parseXml(bytes)
   if (OLD_OFFICE.every((byte, at) => bytes[at] === byte))
     throw new UnreadableFile('an old or an encrypted Office file: save it as DOCX, without a password')
-  const why = path.endsWith('.jsonl')
-    ? 'records of JSONL, of which "operator import init FOLDER" proposes how they become passages'
-    : `no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`
-  throw new UnreadableFile(why, { line: 1 })
+  const why = HINTS.find(([ending]) => path.endsWith(ending))?.[1]
+  const tag = `no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`
+  throw new UnreadableFile(why ?? tag, { line: 1 })
 }
 
 async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array): Promise<ReadDocument> {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { findKeys, type KeyRow } from '#core/db/api-keys.ts'
 import { findClients, type ClientRow } from '#core/db/clients.ts'
-import { showBuild, showImport, showVersion } from '#core/db/corpus-lists.ts'
+import { listVersions, showBuild, showImport, showVersion } from '#core/db/corpus-lists.ts'
 import { findEntitlements, type EntitlementRow } from '#core/db/entitlements.ts'
 import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { findOrganization } from '#core/db/organizations.ts'
@@ -10,6 +10,7 @@ import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { readWithdrawal } from '#core/db/withdrawals.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { OPERATOR_BOUNDS } from './operator.ts'
 
 /** Look-ups by name or UUID. Each returns the row, or fails with a message that says what to do next. */
 
@@ -53,14 +54,28 @@ function byId<T>(find: LookUp<T | undefined>): LookUp<T | undefined> {
   return async (database, id) => (isUuid(id) ? await find(database, id) : undefined)
 }
 
+/** A version by its id, or by the slug of its knowledge base: its only candidate or, without one, its active version. */
+function versionBy<T>(find: LookUp<T | undefined>): LookUp<T | undefined> {
+  return async (database, name) => {
+    const base = isUuid(name) ? undefined : await findKnowledgeBase(database, name)
+    if (base === undefined) return await byId(find)(database, name)
+    const versions = await listVersions(database, base.id, OPERATOR_BOUNDS.operatorRowsDefault)
+    const [first, ...others] = versions.filter(({ state }) => state === 'candidate')
+    if (others.length > 0)
+      throw new OperatorError(`"${name}" has several candidates: name one by its id, see "operator versions list".`)
+    const id = first?.id ?? base.active_version_id
+    return id === null ? undefined : await find(database, id)
+  }
+}
+
 export const organizationNamed = lookUp(findOrganization, 'organization', 'organizations list')
 export const planNamed = lookUp(findPlan, 'plan', 'plans list')
 export const knowledgeBaseNamed = lookUp(findKnowledgeBase, 'knowledge base', 'knowledge-bases list')
 export const importNamed = lookUp(byId(showImport), 'import', 'imports list')
 export const buildNamed = lookUp(byId(showBuild), 'build', 'build list')
-export const versionNamed = lookUp(byId(showVersion), 'version', 'versions list')
+export const versionNamed = lookUp(versionBy(showVersion), 'version', 'versions list')
 /** The version as an activation reads it, with what was compared and the digests of its files. */
-export const versionRowNamed = lookUp(byId(readVersion), 'version', 'versions list')
+export const versionRowNamed = lookUp(versionBy(readVersion), 'version', 'versions list')
 export const withdrawalNamed = lookUp(byId(readWithdrawal), 'withdrawal', 'withdrawals list')
 
 export async function clientNamed(database: Queryable, nameOrId: string): Promise<ClientRow> {

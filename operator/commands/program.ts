@@ -1,3 +1,4 @@
+import { COMMIT, RELEASE } from '#core/platform/release.ts'
 import { failureOf } from '../command-line/failure.ts'
 import { OperatorCommand, addCommands, type Commands, type Console } from '../command-line/command.ts'
 
@@ -19,7 +20,8 @@ From an empty database to a client that may ask:
 --plan beta --languages en --jurisdictions HS-M,HS-F --subjects all
   npm run operator -- keys issue --client "Advice Desk" --environment live
 
-Whatever is named may be named by name or UUID. Results go to standard output, progress and errors to standard error;
+Whatever is named may be named by name or UUID; a version also by its knowledge base, which then has one candidate or
+serves it. Results go to standard output, progress and errors to standard error;
 for machines add --json and keep npm's own banner away: npm run --silent operator -- keys list --json
 Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examples.`
 
@@ -76,6 +78,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
 export async function createProgram(console: Console, name?: string): Promise<OperatorCommand> {
   const program = new OperatorCommand('operator', console)
     .description('Operate the evidence retrieval service.')
+    .version(`${RELEASE} ${COMMIT}`.trimEnd())
     .exitOverride()
     // Options after the name of a command belong to it: "import draft FILE --json" is an option of "draft".
     .enablePositionalOptions()

@@ -120,6 +120,10 @@ describe('exit codes and streams', () => {
     expect(stdout).toMatch(/migrate[\s\S]*import[\s\S]*build start[\s\S]*review sign[\s\S]*activate[\s\S]*keys issue/)
   })
 
+  test('the version is that of the release', async () => {
+    expect((await cli.run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+( [0-9a-f]{40})?\n$/)
+  })
+
   test.each([
     ['an unknown command', 'keys isue', /unknown command 'isue'[\s\S]*issue/],
     ['a group without a verb', 'keys', /Usage: operator keys/],

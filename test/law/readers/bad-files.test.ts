@@ -6,8 +6,8 @@ import { readDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 import { docxOf, pdfOf, zipOf } from './files.ts'
 
-async function faultOf(bytes: Uint8Array | string): Promise<Pick<UnreadableFile, 'message' | 'line'>> {
-  const error: unknown = await readDocument('file', Buffer.from(bytes)).then(
+async function faultOf(bytes: Uint8Array | string, path = 'file'): Promise<Pick<UnreadableFile, 'message' | 'line'>> {
+  const error: unknown = await readDocument(path, Buffer.from(bytes)).then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
@@ -32,9 +32,10 @@ describe('a file that is not read is refused with a sentence and its line', () =
       'the encoding "klingon" is not known',
       1,
     ],
+    ['a plain text', 'Keep the lamp lit.', 'save it as .md with "#" before each heading', 1, 'law.txt'],
     ['elements that nest too deep', `${HEAD}${'<p>'.repeat(READER_BOUNDS.depthMax)}`, 'elements nested deeper', 1],
-  ])('%s', async (_name, bytes, message, line) => {
-    const fault = await faultOf(bytes)
+  ])('%s', async (_name, bytes, message, line, path = 'file') => {
+    const fault = await faultOf(bytes, path)
     expect(fault.message).toContain(message)
     expect(fault.line).toBe(line)
   })

@@ -44,7 +44,9 @@ describe('review, activation and rollback', () => {
       'No active reviewer approves the step from the active version to this one: sign it with "operator review sign ' +
         `${first} --key FILE --verdict approved --note TEXT".`,
     )
-    expect(await cli.json('review show', first)).toMatchObject({
+    // The slug names the only candidate.
+    expect(await cli.json('review show rules')).toMatchObject({
+      id: first,
       built_by: 'tester',
       standing: expect.stringMatching(/^Approvals needed: 1\. No active reviewer approves .*review sign/),
     })
@@ -82,6 +84,8 @@ describe('review, activation and rollback', () => {
     expect(activation.replaces).toBe(first)
     const late = await candidate(harness, 'late.md')
     await finish(activation.id)
+    await candidate(harness, 'later.md')
+    expect(await cli.refused('review show rules')).toContain('"rules" has several candidates: name one by its id')
     expect(await cli.json('review show', late)).toMatchObject({
       standing: expect.stringMatching(
         `^stale: build again\\. It was compared with ${first}, and ${second} is active now`,
