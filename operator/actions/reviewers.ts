@@ -47,7 +47,7 @@ export async function readPublicKey(path: string): Promise<Buffer> {
   const publicKey = parsePublicKey((await readSmallFile(path)).toString('utf8'))
   if (publicKey === undefined)
     throw new OperatorError(
-      `${path} is not an Ed25519 public key in PEM: save what "operator reviewers keygen" prints.`,
+      `${path} is not an Ed25519 public key in PEM, or one for which anybody can sign: save what "operator reviewers keygen" prints.`,
     )
   return publicKey
 }
