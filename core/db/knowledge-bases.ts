@@ -25,9 +25,9 @@ const KNOWLEDGE_BASES = `
   left join active_versions a on a.knowledge_base_id = k.id
   left join corpus_versions v on v.id = a.version_id`
 
-/** Inserts nothing if the slug is taken. */
+/** Inserts nothing if the slug is taken. Callers can look up in the trace what they are served, from the first reply on. */
 const INSERT =
-  'insert into knowledge_bases (id, slug, title, as_of) values ($1, $2, $3, $4) on conflict (slug) do nothing'
+  'insert into knowledge_bases (id, slug, title, as_of, traced) values ($1, $2, $3, $4, true) on conflict (slug) do nothing'
 const SET_TRACED = 'update knowledge_bases set traced = $2 where id = $1 and traced <> $2'
 const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
 const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`

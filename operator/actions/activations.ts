@@ -3,6 +3,7 @@ import { readRollbackPath, readRollbackPathTo } from '#core/db/activation-histor
 import type { RollbackPath, RollbackStep } from '#core/db/activation-history.ts'
 import { insertActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
+import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords } from '#core/domain/changes.ts'
@@ -33,6 +34,8 @@ export interface ActivationPlan {
   /** `169 → 10 passages, 159 removed, 3 changed`. */
   readonly changes: string
   readonly approved: Approved
+  /** Whether the public source trace is on. */
+  readonly traced: boolean
 }
 
 /**
@@ -45,11 +48,13 @@ export async function planActivation(operator: Operator, versionId: string): Pro
   const asked = { kind: 'activate', knowledge_base_id, expected_version_id: replaces } as const
   const found = await readVersion(operator.database, id)
   const { version, approved } = await checkActivatable(operator.database, asked, found)
+  const base = await findKnowledgeBase(operator.database, knowledge_base)
   const changes = version.comparison?.changes ?? undefined
   return {
     version_id: id,
     knowledge_base,
     replaces,
+    traced: base?.traced ?? false,
     changes: changes === undefined ? `first version: ${passages} passages` : changesInWords(changes),
     approved: approved ?? { reviewers: [], accepted: [] },
   }

@@ -85,8 +85,14 @@ async function outcome(
 }
 
 /** What the activation changes, who approved it, and what they accepted by name. */
-function planInWords({ changes, approved }: Pick<ActivationPlan, 'changes' | 'approved'>): string {
+function planInWords({
+  changes,
+  approved,
+  traced,
+  knowledge_base: base,
+}: Omit<ActivationPlan, 'version_id' | 'replaces'>): string {
+  const off = `\nThe public source trace of "${base}" is off: callers cannot look up what this version serves.`
   const names = approved.reviewers.map(({ name }) => `"${name}"`).join(', ')
   const kinds = approved.accepted.map(({ kind, count }) => `${kind} (${count})`).join(', ')
-  return `${changes}\nApproved by ${names}${kinds === '' ? '' : `, who accepted ${kinds}`}.`
+  return `${changes}\nApproved by ${names}${kinds === '' ? '' : `, who accepted ${kinds}`}.${traced ? '' : off}`
 }

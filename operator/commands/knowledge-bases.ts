@@ -113,8 +113,8 @@ export const commands: Commands = [
     }),
     change('trace <slug> <state>', 'decide whether activations extend the public source trace: on or off', {
       notes:
-        'The trace shows sources, manifests, approvals with the names of reviewers, and the history. It holds no text ' +
-        'and lists no passages. A job writes it within seconds, and after each activation. "off" removes nothing: what ' +
+        'It is on from the creation. The trace shows sources, manifests, approvals with the names of reviewers, and the ' +
+        'history. It holds no text and lists no passages. A job writes it within seconds, and after each activation. "off" removes nothing: what ' +
         'was served stays resolvable.',
       examples: ['knowledge-bases trace hsfa-rules on', 'knowledge-bases trace hsfa-rules off'],
       input: { slug: text, state: z.enum(['on', 'off'], 'must be on or off') },

@@ -24,7 +24,7 @@ import { openPage } from './page.ts'
 import { publish, type PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
 import { storeOf } from '#operator/demo/local/stack.ts'
-import { ensureTraced, untilTraced } from './trace.ts'
+import { untilTraced } from './trace.ts'
 import { createSteps, type Steps } from './steps.ts'
 import { clusterLacks } from '#operator/demo/local/opensearch/start.ts'
 import { LocalProcessError, assertPortFree } from '#operator/demo/local/supervised-process.ts'
@@ -229,7 +229,6 @@ async function ensureVersion(
 ): Promise<VersionRow> {
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
-  await ensureTraced(operator, corpus.slug)
   // Another engine, embedding, endpoint, model or prefix makes another version; the key may change.
   const assistant = assist?.model
   const built = { corpus: await corpusDigest(corpus), embedding, engine, named, assistant, url: assist?.url }

@@ -9,7 +9,6 @@ import { writeTrace } from '#jobs/trace/pipeline.ts'
 import { knowledgeBaseNamed } from '#operator/actions/names.ts'
 import { storeOf } from '#operator/demo/local/stack.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
-import { ensureTraced } from '#operator/demo/trace.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
 import { installClient } from '#test/support/client-package.ts'
 import { folderOfFile } from '#test/support/folder.ts'
@@ -33,7 +32,6 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'verify.js'), VERIFY)
   cpSync(new URL('../../clients/typescript/examples/backend.ts', import.meta.url), join(folder, 'backend.ts'))
-  await ensureTraced(service.operator, KNOWLEDGE_BASE)
   const { id } = await knowledgeBaseNamed(service.operator.database, KNOWLEDGE_BASE)
   const log = createLog('test', 'silent')
   const database = openDatabase(settings.jobsDatabaseUrl, log, 1)

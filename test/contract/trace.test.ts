@@ -11,7 +11,7 @@ import type { RetrievalResponse } from '#gateway/retrieve/schema.ts'
 import { startTrace, storeOf, storeUrl, type LocalTrace } from '#operator/demo/local/stack.ts'
 import { publish } from '#operator/demo/publish.ts'
 import { untilTraced } from '#operator/demo/trace.ts'
-import { createKnowledgeBase, setTrace } from '#operator/actions/organizations.ts'
+import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { writeTrace } from '#jobs/trace/pipeline.ts'
 import { reviewerKeyFile } from '#test/support/installation.ts'
 import { smallSource } from '#test/support/jobs.ts'
@@ -41,7 +41,6 @@ let knowledgeBaseId: string
 const replies: RetrievalResponse[] = []
 beforeAll(async () => {
   knowledgeBaseId = (await createKnowledgeBase(service.operator, { slug: SLUG, title: 'Traced rules' })).id
-  await setTrace(service.operator, SLUG, true)
   trace = await startTrace(settings)
   const caller = await createCaller({ knowledgeBase: SLUG, jurisdictions: ['HS-F'] })
   for (const [n, text] of [BEFORE, AFTER].entries()) {

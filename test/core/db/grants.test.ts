@@ -91,7 +91,7 @@ imports
 knowledge_bases
   gateway select id, slug
   jobs select as_of, id, slug, title, traced
-  operator insert as_of, id, slug, title
+  operator insert as_of, id, slug, title, traced
   operator select
   operator update traced
 ledger

@@ -218,18 +218,18 @@ describe('plans', () => {
   })
 })
 
-test('the trace of a knowledge base is off until an operator turns it on, and each turn is audited', async () => {
+test('the trace of a knowledge base is on until an operator turns it off, and each turn is audited', async () => {
   const expectTraced = async (traced: boolean): Promise<void> =>
     expect(await cli.json('knowledge-bases list')).toMatchObject([{ slug: 'hsfa-rules', traced }])
-  await expectTraced(false)
-  expect(await cli.json('knowledge-bases trace hsfa-rules on')).toMatchObject({ slug: 'hsfa-rules', traced: true })
   await expectTraced(true)
-  const already = 'The trace of "hsfa-rules" is on already: nothing was changed.\n'
-  expect(await cli.refused('knowledge-bases trace hsfa-rules on')).toBe(already)
-  await cli.json('knowledge-bases trace hsfa-rules off')
+  expect(await cli.json('knowledge-bases trace hsfa-rules off')).toMatchObject({ slug: 'hsfa-rules', traced: false })
   await expectTraced(false)
+  const already = 'The trace of "hsfa-rules" is off already: nothing was changed.\n'
+  expect(await cli.refused('knowledge-bases trace hsfa-rules off')).toBe(already)
+  await cli.json('knowledge-bases trace hsfa-rules on')
+  await expectTraced(true)
   const { rows } = await owner.query("select action from audit where action like '%trace%' order by seq")
-  expect(rows).toEqual([{ action: 'knowledge-base.trace-on' }, { action: 'knowledge-base.trace-off' }])
+  expect(rows).toEqual([{ action: 'knowledge-base.trace-off' }, { action: 'knowledge-base.trace-on' }])
 })
 
 describe('entitlements', () => {
