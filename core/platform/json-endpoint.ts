@@ -1,4 +1,7 @@
+import { pipeline } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { OpenAI } from 'openai'
+import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { OperatorError } from './errors.ts'
@@ -104,11 +107,19 @@ async function openClient({ baseUrl, apiKey = 'none' }: EndpointAddress): Promis
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
 
 /** Sends one POST request, once, to an endpoint of other conventions. @throws EndpointFailure */
-export function postJson(address: EndpointAddress, path: string, body: object, bounds: CallBounds): Promise<unknown> {
-  const sent = { method: 'POST', body: JSON.stringify(body) }
-  return ask(address, bounds, async (boundedFetch) =>
-    (await boundedFetch(withoutSlash(address.baseUrl) + path, sent)).json(),
-  )
+export async function postJson(
+  address: EndpointAddress,
+  path: string,
+  body: object,
+  bounds: CallBounds,
+): Promise<unknown> {
+  const sent = { method: 'POST', body: JSON.stringify(body) } as const
+  return known(address, parsedJson(await send(address, bounds, withoutSlash(address.baseUrl) + path, sent)))
+}
+
+function known({ name }: EndpointAddress, reply: unknown): unknown {
+  if (reply === undefined) throw new EndpointFailure(`${name} sent a reply that is not JSON`)
+  return reply
 }
 
 /** Has one request sent with a fetch that is bounded, and returns the JSON of the reply. @throws EndpointFailure */
@@ -119,49 +130,68 @@ async function ask(
 ): Promise<unknown> {
   // The client throws errors of its own, which do not always name their cause.
   let failure: unknown
-  const boundedFetch: typeof fetch = (url, init) =>
-    fetchWithin(address, bounds, url, init).catch((error: unknown) => {
+  const boundedFetch: typeof fetch = async (url, init) => {
+    const [method, body] = [init?.method === 'GET' ? 'GET' : 'POST', init?.body] as const
+    const sent = { method, body: typeof body === 'string' ? body : null }
+    const text = await send(address, bounds, String(url), sent).catch((error: unknown) => {
       failure = error
       throw error
     })
+    return new Response(text, { headers: JSON_HEADERS })
+  }
   const reply = await request(boundedFetch).catch((error: unknown) => {
     if (failure === undefined && error instanceof SyntaxError) return undefined
     throw failure ?? error
   })
-  if (reply === undefined) throw new EndpointFailure(`${address.name} sent a reply that is not JSON`)
-  return reply
+  return known(address, reply)
 }
 
-/** A redirection is not followed, so key and texts reach the configured address only. */
-async function fetchWithin(
+const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' }
+
+/**
+ * Sends one request and returns the text of the reply. A redirection is not followed, so key and texts reach the
+ * configured address only. `fetch` would take a millisecond of CPU.
+ * @throws EndpointFailure
+ */
+async function send(
   { name, apiKey }: EndpointAddress,
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
-  ...[url, init]: Parameters<typeof fetch>
-): Promise<Response> {
+  url: string,
+  sent: { readonly method: 'GET' | 'POST'; readonly body: string | null },
+): Promise<string> {
+  const { request } = await import('undici')
   const late = AbortSignal.timeout(Math.ceil(timeoutMs))
-  const json = { accept: 'application/json', 'content-type': 'application/json' }
   // They replace those of the client, which describe this machine and repeat OPENAI_CUSTOM_HEADERS.
-  const headers = apiKey === undefined ? json : { ...json, authorization: `Bearer ${apiKey}` }
+  const headers = apiKey === undefined ? JSON_HEADERS : { ...JSON_HEADERS, authorization: `Bearer ${apiKey}` }
+  let text: string | undefined
   try {
-    const reply = await fetch(url, { ...init, headers, redirect: 'manual', signal: AbortSignal.any([aborted, late]) })
-    if (!reply.ok) throw await refusalOf(name, reply)
-    const text = await boundedText(reply, replyBytesMax)
-    if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
-    return new Response(text, { headers: json })
+    const reply = await request(url, { ...sent, headers, signal: AbortSignal.any([aborted, late]) })
+    if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(name, reply)
+    text = await boundedText(reply, replyBytesMax)
   } catch (error) {
     if (error instanceof EndpointFailure) throw error
     if (aborted.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
     const why = late.aborted ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
     throw new EndpointFailure(`${name} ${why}`, { transient: true })
   }
+  if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
+  return text
 }
 
+/** Nothing is asked for in these codings; some servers send them all the same. */
+const DECODERS = new Map([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+])
+
 /** @returns undefined for a body of more than `bytesMax`, whose rest is not read: its connection is closed. */
-async function boundedText({ body }: Response, bytesMax: number): Promise<string | undefined> {
+async function boundedText({ headers, body }: Dispatcher.ResponseData, bytesMax: number): Promise<string | undefined> {
+  const decoder = DECODERS.get(String(headers['content-encoding']))
+  const decoded: AsyncIterable<unknown> = decoder === undefined ? body : pipeline(body, decoder(), () => undefined)
   const pieces: Uint8Array[] = []
   let bytes = 0
-  const read: AsyncIterable<unknown> | readonly unknown[] = body ?? []
-  for await (const piece of read) {
+  for await (const piece of decoded) {
     if (!(piece instanceof Uint8Array)) continue
     bytes += piece.length
     if (bytes > bytesMax) return undefined
@@ -174,8 +204,8 @@ const statedSchema = z.object({ code: z.unknown().optional(), type: z.unknown().
 const refusalSchema = z.union([z.object({ error: statedSchema }).transform(({ error }) => error), statedSchema])
 
 /** A refusal that is too long or breaks off states nothing. */
-async function refusalOf(name: string, reply: Response): Promise<EndpointFailure> {
-  const { status, headers } = reply
+async function refusalOf(name: string, reply: Dispatcher.ResponseData): Promise<EndpointFailure> {
+  const { statusCode: status, headers } = reply
   const text = await boundedText(reply, PLATFORM_BOUNDS.refusalBytesMax).catch(() => undefined)
   const { code, type } = refusalSchema.safeParse(parsedJson(text ?? '')).data ?? {}
   return new EndpointFailure(`${name} answered with status ${status}${reasonOf([code, type])}`, {
@@ -196,17 +226,17 @@ function reasonOf(stated: readonly unknown[]): string {
  * 10.2.3) in seconds or as a date.
  * @returns milliseconds from now, at least 0; undefined if neither header is there and valid.
  */
-export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
-  const inMs = decimal(headers.get('retry-after-ms'))
+export function retryAfterMs(headers: Dispatcher.ResponseData['headers'], nowMs: number): number | undefined {
+  const inMs = decimal(headers['retry-after-ms'])
   if (inMs !== undefined) return inMs
-  const text = headers.get('retry-after')
+  const text = headers['retry-after']
   const seconds = decimal(text)
   if (seconds !== undefined) return seconds * 1_000
   // Other texts that `Date.parse` accepts are no dates of HTTP.
-  const dateMs = /^[A-Z].* GMT$/.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN
+  const dateMs = typeof text === 'string' && /^[A-Z].* GMT$/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs)
 }
 
-function decimal(text: string | null | undefined): number | undefined {
-  return /^\s*\d{1,12}(?:\.\d{1,9})?\s*$/.test(text ?? '') ? Number(text) : undefined
+function decimal(text: string | string[] | undefined): number | undefined {
+  return typeof text === 'string' && /^\s*\d{1,12}(?:\.\d{1,9})?\s*$/.test(text) ? Number(text) : undefined
 }
