@@ -5,7 +5,7 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
-import { readRow, readRows } from './rows.ts'
+import { execute, rowsOf, valueOf } from './rows.ts'
 import { withdrawalInForceSchema } from './withdrawals.ts'
 
 const profileSchema = z.object({
@@ -106,29 +106,11 @@ const READ_ACCESS = `
  * Keys that may still be valid. They are read at most every few seconds, and only while an address sends too many
  * invalid keys. One value holds all digests, because a row for each would block the event loop.
  */
-const VALID_DIGESTS = `
+const validDigests = valueOf(z.instanceof(Buffer))<[environment: string, limit: number]>`
   select coalesce(string_agg(digest, ''::bytea order by digest), ''::bytea) as digests from (
     select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2
   ) as valid`
-const validDigestsSchema = z.tuple([z.object({ digests: z.instanceof(Buffer) })])
 
-/** The triggers of the access tables notify on this channel; it carries no payload. */
-const LISTEN = 'listen access_changed'
-
-/**
- * Knowledge bases that callers may ask, with what their active versions need of every gateway. A stored profile without a
- * rewriter may say so or not.
- */
-const SERVED = `
-  select k.slug as knowledge_base, a.version_id, v.embedding is not null as embedding,
-    coalesce(jsonb_typeof(v.profile -> 'rewriter') = 'object', false) as rewriter,
-    coalesce(jsonb_typeof(v.profile -> 'reader') = 'object', false) as reader
-  from knowledge_bases as k
-  left join active_versions as a on a.knowledge_base_id = k.id
-  left join corpus_versions as v on v.id = a.version_id
-  where a.version_id is not null
-    or exists (select from entitlements as e where e.knowledge_base_id = k.id and e.active)
-  order by k.slug`
 const servedSchema = z.object({
   knowledge_base: z.string(),
   /** Null: none is active. */
@@ -141,27 +123,33 @@ export type ServedKnowledgeBase = z.infer<typeof servedSchema>
 /** Kinds of models that active versions are served with. */
 export type ModelNeeds = Pick<ServedKnowledgeBase, 'embedding' | 'rewriter' | 'reader'>
 
-export function readServed(database: Queryable): Promise<readonly ServedKnowledgeBase[]> {
-  return readRows(database, servedSchema, SERVED)
-}
+/**
+ * Knowledge bases that callers may ask, with what their active versions need of every gateway. A stored profile without
+ * a rewriter may say so or not.
+ */
+export const readServed = rowsOf(servedSchema)`
+  select k.slug as knowledge_base, a.version_id, v.embedding is not null as embedding,
+    coalesce(jsonb_typeof(v.profile -> 'rewriter') = 'object', false) as rewriter,
+    coalesce(jsonb_typeof(v.profile -> 'reader') = 'object', false) as reader
+  from knowledge_bases as k
+  left join active_versions as a on a.knowledge_base_id = k.id
+  left join corpus_versions as v on v.id = a.version_id
+  where a.version_id is not null
+    or exists (select from entitlements as e where e.knowledge_base_id = k.id and e.active)
+  order by k.slug`
 
-/** A key that a later one of its client has replaced does not count. */
-const EXPIRING_KEYS = `
+/** Keys that expire within the days, and whose client has no later one. */
+export const countExpiringKeys = valueOf(z.int())<[environment: string, days: number]>`
   select count(*)::int as count from api_keys as k
   where k.environment = $1 and k.revoked_at is null and k.expires_at between now() and now() + make_interval(days => $2)
     and not exists (select from api_keys as n where n.client_id = k.client_id and n.environment = k.environment
       and n.revoked_at is null and n.expires_at > k.expires_at)`
-const countSchema = z.object({ count: z.int() })
 
-/** Keys that expire within the days, and whose client has no later one. */
-export async function countExpiringKeys(database: Queryable, environment: string, days: number): Promise<number> {
-  return (await readRow(database, countSchema, EXPIRING_KEYS, [environment, days]))?.count ?? 0
-}
-
-/** @param connection stays open; each notification on it means that some access changed. */
-export async function listenForAccessChanges(connection: Queryable): Promise<void> {
-  await connection.query(LISTEN)
-}
+/**
+ * The triggers of the access tables notify on this channel; it carries no payload. The connection stays open, and each
+ * notification on it means that some access changed.
+ */
+export const listenForAccessChanges = execute`listen access_changed`
 
 /** @param digests of one key, one for each pepper in use. */
 export async function readAccess(database: Queryable, digests: readonly Buffer[]): Promise<Access | undefined> {
@@ -170,7 +158,5 @@ export async function readAccess(database: Queryable, digests: readonly Buffer[]
 }
 
 export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<DigestSet> {
-  const { rows } = await database.query(VALID_DIGESTS, [environment, limit])
-  const [{ digests }] = validDigestsSchema.parse(rows)
-  return createDigestSet(digests)
+  return createDigestSet(await validDigests(database, environment, limit))
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { ACTIVATION_KINDS } from './activations.ts'
 import type { Queryable } from './pool.ts'
-import { readRows } from './rows.ts'
+import { rowsOf } from './rows.ts'
 
 /**
  * A rollback walks the history of activations back. Postgres keeps it as links: `activations.returns_to` names the
@@ -32,7 +32,7 @@ rollback_path as (
   select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, ${CLAIMED}, w.step + 1
   from rollback_path w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where (w.step = 0 or w.claimed) and w.step < ${DATABASE_BOUNDS.rollbackStepsMax}
+  where (w.step = 0 or w.claimed) and w.step < ${String(DATABASE_BOUNDS.rollbackStepsMax)}
 )`
 
 const stepSchema = z.object({
@@ -56,14 +56,14 @@ export interface RollbackPath {
   readonly target: RollbackStep | undefined
 }
 
-const STEPS = `
+const readSteps = rowsOf(stepSchema)<[knowledgeBaseId: string]>`
+with recursive ${ROLLBACK_PATH}
 select w.sequence::float8 as sequence, w.version_id, w.claimed, a.finished_at as active_from,
   (select n.finished_at from activations n where n.knowledge_base_id = w.knowledge_base_id
     and n.sequence = w.sequence + 1) as active_until
 from rollback_path w join activations a using (knowledge_base_id, sequence)
 where w.knowledge_base_id = $1
 order by w.step`
-const READ_ROLLBACK_PATH = `with recursive ${ROLLBACK_PATH}${STEPS}`
 
 /** @param isRejected verifies what reviews claim; without it no claim counts. */
 export async function readRollbackPath(
@@ -71,8 +71,7 @@ export async function readRollbackPath(
   knowledgeBaseId: string,
   isRejected: (step: RollbackStep) => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<RollbackPath> {
-  const { rows } = await database.query(READ_ROLLBACK_PATH, [knowledgeBaseId])
-  const [active, ...earlier] = z.array(stepSchema).parse(rows)
+  const [active, ...earlier] = await readSteps(database, knowledgeBaseId)
   const passedOver: RollbackStep[] = []
   for (const step of earlier) {
     if (!(await isRejected(step))) return { active, passedOver, target: step }
@@ -82,7 +81,7 @@ export async function readRollbackPath(
 }
 
 /** Reads the steps back to a given version, also those that `ROLLBACK_PATH` leaves out. */
-const READ_ROLLBACK_PATH_TO = `
+const readStepsTo = rowsOf(stepSchema)<[knowledgeBaseId: string, versionId: string]>`
 with recursive rollback_path as (
   select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, 0 as step
   from active_versions p
@@ -93,7 +92,7 @@ with recursive rollback_path as (
   select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, w.step + 1
   from rollback_path w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where w.version_id <> $2 and w.step < ${DATABASE_BOUNDS.rollbackStepsMax}
+  where w.version_id <> $2 and w.step < ${String(DATABASE_BOUNDS.rollbackStepsMax)}
 )
 select w.sequence::float8 as sequence, w.version_id, ${CLAIMED} as claimed, a.finished_at as active_from, (select n.finished_at from activations n
     where n.knowledge_base_id = w.knowledge_base_id and n.sequence = w.sequence + 1) as active_until
@@ -109,9 +108,7 @@ export async function readRollbackPathTo(
   knowledgeBaseId: string,
   versionId: string,
 ): Promise<readonly RollbackStep[] | undefined> {
-  const steps = z
-    .array(stepSchema)
-    .parse((await database.query(READ_ROLLBACK_PATH_TO, [knowledgeBaseId, versionId])).rows)
+  const steps = await readStepsTo(database, knowledgeBaseId, versionId)
   return steps.at(-1)?.version_id === versionId ? steps : undefined
 }
 
@@ -135,21 +132,17 @@ const pastSchema = z.object({
  * Newest first. The link of a version on the rollback path is its newest activation, so links older than the rows shown
  * concern none of them.
  */
-const LIST_HISTORY = `
-with recursive shown as (
-  select a.* from activations a where a.knowledge_base_id = $1 and a.sequence is not null
-  order by a.sequence desc limit $2
-), shown_path as (
-  select s.sequence, s.version_id, s.returns_to from shown s where s.sequence = (select max(sequence) from shown)
-  union all
-  select s.sequence, s.version_id, s.returns_to from shown_path w join shown s on s.sequence = w.returns_to
-)
-select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id,
-  a.expected_version_id as replaced_version_id, a.actor, ${CLAIMED} as claimed, case when a.version_id = p.version_id then 'active'
-    when a.version_id in (select version_id from shown_path) then 'on the way back' else 'left' end as state
-from shown a join active_versions p using (knowledge_base_id)
-order by a.sequence desc`
-
-export function listHistory(database: Queryable, knowledgeBaseId: string, limit: number) {
-  return readRows(database, pastSchema, LIST_HISTORY, [knowledgeBaseId, limit])
-}
+export const listHistory = rowsOf(pastSchema)<[knowledgeBaseId: string, limit: number]>`
+  with recursive shown as (
+    select a.* from activations a where a.knowledge_base_id = $1 and a.sequence is not null
+    order by a.sequence desc limit $2
+  ), shown_path as (
+    select s.sequence, s.version_id, s.returns_to from shown s where s.sequence = (select max(sequence) from shown)
+    union all
+    select s.sequence, s.version_id, s.returns_to from shown_path w join shown s on s.sequence = w.returns_to
+  )
+  select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id,
+    a.expected_version_id as replaced_version_id, a.actor, ${CLAIMED} as claimed, case when a.version_id = p.version_id then 'active'
+      when a.version_id in (select version_id from shown_path) then 'on the way back' else 'left' end as state
+  from shown a join active_versions p using (knowledge_base_id)
+  order by a.sequence desc`

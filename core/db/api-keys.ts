@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
-import type { Queryable } from './pool.ts'
-import { readRows, affectsRow } from './rows.ts'
+import { changesOne, rowsOf, valueOf } from './rows.ts'
 
 const keyRow = z.object({
   id: z.uuid(),
@@ -31,8 +30,6 @@ export interface NewKey {
   readonly lifetimeSeconds: number
 }
 
-const expiry = z.object({ expires_at: z.date() })
-
 const keys = (column = '', joined = ''): string => `
   select y.id, y.prefix, o.name as organization, y.client_id, c.name as client, y.environment, y.scopes, y.pepper,
     case when y.revoked_at is not null then 'revoked' when y.expires_at <= now() then 'expired'
@@ -40,8 +37,11 @@ const keys = (column = '', joined = ''): string => `
     y.created_at, y.expires_at, y.revoked_at${column}
   from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id ${joined}`
 
-/** Only the clock of the database determines when a key expires. */
-const INSERT = `
+/** Only the clock of the database determines when a key expires. @returns that time. */
+export const insertKey = valueOf(z.date()).from((key: NewKey) => {
+  const { id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds } = key
+  return [id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds]
+})`
   insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at)
   values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
   returning expires_at`
@@ -50,39 +50,26 @@ const LAST_USED = `
   select r.admitted_at as last_used_at from reservations r
   where r.organization_id = c.organization_id and r.api_key_id = y.id and r.admitted_at > now() - interval '90 days'
   order by r.admitted_at desc limit 1`
-const LIST = `${keys(', u.last_used_at', `left join lateral (${LAST_USED}) u on true`)}
-  where ($1::uuid is null or y.client_id = $1) order by o.name, c.name, y.created_at desc limit $2`
-/** By UUID or display prefix, which is short and may belong to several keys. */
-const FIND = `${keys()} where y.id::text = lower($1) or y.prefix = $1 limit 2`
-/** Only shortens the lifetime of a key. */
-const EXPIRE =
-  'update api_keys set expires_at = least(expires_at, now() + make_interval(secs => $2)) where id = ' +
-  '$1 returning expires_at'
-const REVOKE = 'update api_keys set revoked_at = now() where id = $1 and revoked_at is null'
 
-/** @returns when the key expires. */
-export async function insertKey(database: Queryable, key: NewKey): Promise<Date> {
-  const { id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds } = key
-  const values = [id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds]
-  return expiry.parse((await database.query(INSERT, values)).rows[0]).expires_at
-}
+const listedRow = keyRow.extend({ last_used_at: z.date().nullable() })
 
 /** With the last admission of each within 90 days. */
-export function listKeys(database: Queryable, clientId: string | null, limit: number) {
-  return readRows(database, keyRow.extend({ last_used_at: z.date().nullable() }), LIST, [clientId, limit])
-}
+export const listKeys = rowsOf(listedRow)<[clientId: string | null, limit: number]>`
+  ${keys(', u.last_used_at', `left join lateral (${LAST_USED}) u on true`)}
+  where ($1::uuid is null or y.client_id = $1) order by o.name, c.name, y.created_at desc limit $2`
 
-/** @returns at most two: more than one means the prefix is ambiguous. */
-export function findKeys(database: Queryable, prefixOrId: string): Promise<readonly KeyRow[]> {
-  return readRows(database, keyRow, FIND, [prefixOrId])
-}
+/**
+ * By UUID or display prefix, which is short and may belong to several keys.
+ * @returns at most two: more than one means the prefix is ambiguous.
+ */
+export const findKeys = rowsOf(keyRow)<[prefixOrId: string]>`
+  ${keys()} where y.id::text = lower($1) or y.prefix = $1 limit 2`
 
 /** Expires a key in `seconds`, or earlier if it expires earlier anyway. @returns the time of expiry. */
-export async function expireKey(database: Queryable, id: string, seconds: number): Promise<Date> {
-  return expiry.parse((await database.query(EXPIRE, [id, seconds])).rows[0]).expires_at
-}
+export const expireKey = valueOf(z.date())<[id: string, seconds: number]>`
+  update api_keys set expires_at = least(expires_at, now() + make_interval(secs => $2)) where id = $1
+  returning expires_at`
 
 /** @returns false if it is already revoked. */
-export function revokeKey(database: Queryable, id: string): Promise<boolean> {
-  return affectsRow(database, REVOKE, [id])
-}
+export const revokeKey = changesOne<[id: string]>`
+  update api_keys set revoked_at = now() where id = $1 and revoked_at is null`

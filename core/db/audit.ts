@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
-import { readRow, readRows } from './rows.ts'
+import { batches, execute, rowOf, rowsOf } from './rows.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 
@@ -50,10 +50,11 @@ export type AuditHead = z.infer<typeof auditHeadSchema>
 /** The head before the first entry. */
 export const EMPTY_AUDIT_HEAD: AuditHead = { seq: 0, hash: '0'.repeat(64) }
 
-const READ_HEAD = "select seq::float8 as seq, encode(hash, 'hex') as hash from audit order by audit.seq desc limit 1"
+const readNewest = rowOf(auditHeadSchema)`
+  select seq::float8 as seq, encode(hash, 'hex') as hash from audit order by audit.seq desc limit 1`
 
 export async function readAuditHead(database: Queryable): Promise<AuditHead> {
-  return (await readRow(database, auditHeadSchema, READ_HEAD)) ?? EMPTY_AUDIT_HEAD
+  return (await readNewest(database)) ?? EMPTY_AUDIT_HEAD
 }
 
 /**
@@ -61,16 +62,19 @@ export async function readAuditHead(database: Queryable): Promise<AuditHead> {
  * time, login and hash under the lock of the chain, and the transaction holds that lock to its end. The entry is
  * therefore the last statement of the transaction: whoever waits for the chain holds nothing that its holder needs.
  */
-const APPEND = 'insert into audit (actor, action, subject, detail) values ($1, $2, $3, $4)'
+const append = execute.from(({ actor, action, subject, detail = {} }: AuditEntry) => [actor, action, subject, detail])`
+  insert into audit (actor, action, subject, detail) values ($1, $2, $3, $4)`
 
 /** @throws OperatorError when another session holds the chain for too long. */
 export async function appendAudit(database: Queryable, entry: AuditEntry): Promise<void> {
-  const values = [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})]
-  await withinLockTimeout('The audit trail', database.query(APPEND, values))
+  await withinLockTimeout('The audit trail', append(database, entry))
 }
 
 /** Newest first. `strpos` instead of `like` takes the operator's input literally. */
-const LIST = `
+export const listAudit = rowsOf(auditRow).from((filter: AuditFilter) => {
+  const { actor = null, action = null, about = null, from = null, to = null, limit } = filter
+  return [actor, action, about, from, to, limit]
+})`
   select seq::float8 as seq, at, actor, login, action, subject, detail
   from audit
   where ($1::text is null or actor = $1)
@@ -80,11 +84,6 @@ const LIST = `
     and ($5::timestamptz is null or at < $5)
   order by audit.seq desc
   limit $6`
-
-export function listAudit(database: Queryable, filter: AuditFilter) {
-  const { actor = null, action = null, about = null, from = null, to = null, limit } = filter
-  return readRows(database, auditRow, LIST, [actor, action, about, from, to, limit])
-}
 
 const chainedEntry = z.object({
   seq: z.int(),
@@ -130,30 +129,23 @@ export function chainFault(last: AuditHead, entry: ChainedEntry): string | undef
 }
 
 /** In order of the chain. A null start reads from the lowest number, whatever it is. */
-const READ_CHAIN = `
+const readBatch = rowsOf(chainedEntry)<[after: number | null, limit: number]>`
 select seq::float8 as seq, (extract(epoch from at) * 1000000)::bigint::text as at_us, at, login, actor,
   action, subject, detail::text as detail, encode(previous_hash, 'hex') as previous_hash, encode(hash, 'hex') as hash
 from audit where $1::bigint is null or seq > $1 order by audit.seq limit $2`
 
-/** Every entry in order, in batches, so that memory does not grow with the trail. */
-export async function* readAuditChain(database: Queryable): AsyncGenerator<readonly ChainedEntry[]> {
-  let after: number | null = null
-  for (;;) {
-    const page = [after, DATABASE_BOUNDS.auditBatchMax]
-    const batch: readonly ChainedEntry[] = await readRows(database, chainedEntry, READ_CHAIN, page)
-    yield batch
-    if (batch.length < DATABASE_BOUNDS.auditBatchMax) return
-    after = batch.at(-1)?.seq ?? null
-  }
+export function readAuditChain(database: Queryable): AsyncGenerator<readonly ChainedEntry[]> {
+  const keyOf = ({ seq }: ChainedEntry): number => seq
+  return batches(DATABASE_BOUNDS.auditBatchMax, keyOf, (after, max) => readBatch(database, after, max))
 }
 
-const READ_HASHES = "select seq::float8 as seq, encode(hash, 'hex') as hash from audit where seq = any ($1::bigint[])"
+const readHashes = rowsOf(auditHeadSchema)<[seqs: readonly number[]]>`
+  select seq::float8 as seq, encode(hash, 'hex') as hash from audit where seq = any ($1::bigint[])`
 
 /** @returns the recorded hash of each of these entries that exists, by number. */
 export async function readAuditHashes(
   database: Queryable,
   seqs: readonly number[],
 ): Promise<ReadonlyMap<number, string>> {
-  const rows = await readRows(database, z.object({ seq: z.int(), hash: z.string() }), READ_HASHES, [seqs])
-  return new Map(rows.map(({ seq, hash }) => [seq, hash]))
+  return new Map((await readHashes(database, seqs)).map(({ seq, hash }) => [seq, hash]))
 }

@@ -5,8 +5,7 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { BUILD_STATES } from './builds.ts'
 import { VERDICTS } from '#core/domain/review-statements.ts'
 import { VERSION_STATES } from './versions.ts'
-import type { Queryable } from './pool.ts'
-import { readRow, readRows } from './rows.ts'
+import { rowOf, rowsOf } from './rows.ts'
 
 /** Lists of imports, builds and versions for the operator; nothing in the request path uses them. */
 
@@ -19,25 +18,12 @@ const importListRow = z.object({
   created_at: z.date(),
 })
 
-/** Two numbers of the report are enough to distinguish imports; the whole report may be long. */
-const LIST_IMPORTS = `
-  select i.id, k.slug as knowledge_base, cardinality(i.snapshot_ids) as sources,
-    (i.report ->> 'passages')::int as passages, (i.report ->> 'skipped')::int as skipped, i.created_at
-  from imports i join knowledge_bases k on k.id = i.knowledge_base_id
-  where $1::uuid is null or i.knowledge_base_id = $1
-  order by i.created_at desc
-  limit $2`
-
 const importRow = z.object({
   id: z.uuid(),
   knowledge_base: z.string(),
   report: z.record(z.string(), z.unknown()),
   created_at: z.date(),
 })
-const SHOW_IMPORT =
-  'select i.id, k.slug as knowledge_base, i.report, i.created_at from imports i join knowledge_bases ' +
-  'k on k.id = i.knowledge_base_id where i.id = $1'
-
 const buildListRow = z.object({
   id: z.uuid(),
   knowledge_base: z.string(),
@@ -74,9 +60,6 @@ const BUILDS = `
     v.evaluation -> 'comparison' -> 'changes' as changes,
     b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
-const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
-const SHOW_BUILD = `${BUILDS} where b.id = $1`
-
 /** A version with its newest review and profile. */
 const versionListRow = z.object({
   id: z.uuid(),
@@ -105,38 +88,31 @@ const VERSIONS = `
     (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict
   from corpus_versions v
   join knowledge_bases k on k.id = v.knowledge_base_id`
-const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id = $1
-  order by v.created_at desc limit $2`
-const SHOW_VERSION = `${VERSIONS} where v.id = $1`
-
 /** The version that requests are served from, and the one before it. */
 const activeRow = z.object({ version_id: z.uuid(), previous_version_id: z.uuid().nullable() })
-const ACTIVE = 'select version_id, previous_version_id from active_versions where knowledge_base_id = $1'
+/** Two numbers of the report are enough to distinguish imports; the whole report may be long. */
+export const listImports = rowsOf(importListRow)<[knowledgeBaseId: string | null, limit: number]>`
+  select i.id, k.slug as knowledge_base, cardinality(i.snapshot_ids) as sources,
+    (i.report ->> 'passages')::int as passages, (i.report ->> 'skipped')::int as skipped, i.created_at
+  from imports i join knowledge_bases k on k.id = i.knowledge_base_id
+  where $1::uuid is null or i.knowledge_base_id = $1
+  order by i.created_at desc
+  limit $2`
 
-export function listImports(database: Queryable, knowledgeBaseId: string | null, limit: number) {
-  return readRows(database, importListRow, LIST_IMPORTS, [knowledgeBaseId, limit])
-}
+export const showImport = rowOf(importRow)<[id: string]>`
+  select i.id, k.slug as knowledge_base, i.report, i.created_at from imports i join knowledge_bases k on k.id =
+  i.knowledge_base_id where i.id = $1`
 
-export function showImport(database: Queryable, id: string) {
-  return readRow(database, importRow, SHOW_IMPORT, [id])
-}
+export const listBuilds = rowsOf(buildListRow)<[knowledgeBaseId: string | null, limit: number]>`
+  ${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
 
-export function listBuilds(database: Queryable, knowledgeBaseId: string | null, limit: number) {
-  return readRows(database, buildListRow, LIST_BUILDS, [knowledgeBaseId, limit])
-}
+export const showBuild = rowOf(buildListRow)<[id: string]>`${BUILDS} where b.id = $1`
 
-export function showBuild(database: Queryable, id: string): Promise<BuildListRow | undefined> {
-  return readRow(database, buildListRow, SHOW_BUILD, [id])
-}
+export const listVersions = rowsOf(versionListRow)<[knowledgeBaseId: string | null, limit: number]>`
+  ${VERSIONS} where $1::uuid is null or v.knowledge_base_id = $1
+    order by v.created_at desc limit $2`
 
-export function listVersions(database: Queryable, knowledgeBaseId: string | null, limit: number) {
-  return readRows(database, versionListRow, LIST_VERSIONS, [knowledgeBaseId, limit])
-}
+export const showVersion = rowOf(versionListRow)<[id: string]>`${VERSIONS} where v.id = $1`
 
-export function showVersion(database: Queryable, id: string) {
-  return readRow(database, versionListRow, SHOW_VERSION, [id])
-}
-
-export function activePointer(database: Queryable, knowledgeBaseId: string) {
-  return readRow(database, activeRow, ACTIVE, [knowledgeBaseId])
-}
+export const activePointer = rowOf(activeRow)<[knowledgeBaseId: string]>`
+  select version_id, previous_version_id from active_versions where knowledge_base_id = $1`

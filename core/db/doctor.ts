@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { Queryable } from './pool.ts'
-import { readRows } from './rows.ts'
+import { oneRowOf, rowsOf, valuesOf } from './rows.ts'
 
-/** What is wrong with rights would be a grant to somebody, so each row is a finding. */
-const RIGHTS = `
+/** Rights that nobody should have: on what never changes, of several roles at once, of a superuser. */
+export const excessiveRights = valuesOf(z.string())`
 select r.role || ' may ' || p.privilege || ' ' || t.name as finding
 from unnest(array['evidence_gateway', 'evidence_jobs', 'evidence_operator']) as r (role),
   unnest(array['audit', 'ledger', 'plans', 'version_chain', 'reviews']) as t (name),
@@ -17,36 +16,18 @@ group by m.rolname having count(*) > 1
 union all
 select 'the operator logs in as ' || rolname || ', a superuser' from pg_roles where rolname = current_user and rolsuper
 order by 1`
-const findingSchema = z.object({ finding: z.string() })
 
-/** Rights that nobody should have: on what never changes, of several roles at once, of a superuser. */
-export async function excessiveRights(database: Queryable): Promise<readonly string[]> {
-  return (await readRows(database, findingSchema, RIGHTS)).map(({ finding }) => finding)
-}
+export const readDatabaseServer = oneRowOf(z.object({ version: z.string(), durable: z.boolean() }))`
+  select current_setting('server_version') as version, current_setting('fsync') = 'on'
+    and current_setting('full_page_writes') = 'on' and current_setting('synchronous_commit') <> 'off' as durable`
 
-const SERVER = `
-select current_setting('server_version') as version, current_setting('fsync') = 'on'
-  and current_setting('full_page_writes') = 'on' and current_setting('synchronous_commit') <> 'off' as durable`
-const serverSchema = z.tuple([z.object({ version: z.string(), durable: z.boolean() })])
-
-export async function readDatabaseServer(database: Queryable) {
-  return serverSchema.parse((await database.query(SERVER)).rows)[0]
-}
-
-const PEPPERS = `
-select pepper, count(*)::int as keys from api_keys where revoked_at is null and expires_at > now() group by pepper order by 1`
 const pepperSchema = z.object({ pepper: z.string(), keys: z.int() })
 
 /** Names of the peppers of valid keys. */
-export function peppersInUse(database: Queryable) {
-  return readRows(database, pepperSchema, PEPPERS)
-}
+export const peppersInUse = rowsOf(pepperSchema)`
+  select pepper, count(*)::int as keys from api_keys where revoked_at is null and expires_at > now()
+  group by pepper order by 1`
 
-const WRAPPED = `
-select o.id as organization_id, o.name, f.epoch, f.wrapped from organizations o join lateral (
-  select epoch, wrapped from fingerprint_keys where organization_id = o.id and wrapped is not null
-  order by epoch desc limit 1) f on true
-order by o.name limit $1`
 const wrappedSchema = z.object({
   organization_id: z.string(),
   name: z.string(),
@@ -55,15 +36,14 @@ const wrappedSchema = z.object({
 })
 
 /** The newest fingerprint key of each organization. */
-export function newestFingerprintKeys(database: Queryable, limit: number) {
-  return readRows(database, wrappedSchema, WRAPPED, [limit])
-}
+export const newestFingerprintKeys = rowsOf(wrappedSchema)<[limit: number]>`
+  select o.id as organization_id, o.name, f.epoch, f.wrapped from organizations o join lateral (
+    select epoch, wrapped from fingerprint_keys where organization_id = o.id and wrapped is not null
+    order by epoch desc limit 1) f on true
+  order by o.name limit $1`
 
-const ACTIVE_DIGESTS = `
-select v.id, k.slug as knowledge_base, v.manifest_digest from active_versions a join corpus_versions v on v.id = a.version_id
-join knowledge_bases k on k.id = v.knowledge_base_id order by k.slug`
 const digestSchema = z.object({ id: z.string(), knowledge_base: z.string(), manifest_digest: z.instanceof(Buffer) })
 
-export function activeDigests(database: Queryable) {
-  return readRows(database, digestSchema, ACTIVE_DIGESTS)
-}
+export const activeDigests = rowsOf(digestSchema)`
+  select v.id, k.slug as knowledge_base, v.manifest_digest from active_versions a join corpus_versions v on v.id = a.version_id
+  join knowledge_bases k on k.id = v.knowledge_base_id order by k.slug`

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
-import type { Queryable } from './pool.ts'
-import { readRows, affectsRow } from './rows.ts'
+import { changesOne, execute, rowsOf } from './rows.ts'
 
 const entitlementRow = z.object({
   id: z.uuid(),
@@ -61,87 +60,58 @@ const ENTITLEMENTS = `
   join knowledge_bases k on k.id = e.knowledge_base_id
   join plans p on p.id = e.plan_id`
 
-/** One entitlement per client, environment and knowledge base; a second one inserts nothing. */
-const INSERT = `
+/** @returns false if the client has an entitlement to that knowledge base in that environment. */
+export const insertEntitlement = changesOne.from((grant: Grant) => {
+  const { id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance } = grant
+  return [id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance]
+})`
   insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, subjects,
     assistance)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   on conflict (client_id, environment, knowledge_base_id) do nothing`
-const LIST = `
+
+export const listEntitlements = rowsOf(entitlementRow)<
+  [clientId: string | null, knowledgeBaseId: string | null, limit: number]
+>`
   ${ENTITLEMENTS}
   where ($1::uuid is null or e.client_id = $1) and ($2::uuid is null or e.knowledge_base_id = $2)
   order by o.name, c.name, e.environment, k.slug
   limit $3`
-/** By UUID, `client/environment/knowledge-base`, or the same after `organization/`. */
-const FIND = `
+
+/**
+ * By UUID, `client/environment/knowledge-base`, or the same after `organization/`.
+ * @returns at most two: more than one means the name is ambiguous.
+ */
+export const findEntitlements = rowsOf(entitlementRow)<[nameOrId: string]>`
   ${ENTITLEMENTS}
   where e.id::text = lower($1)
     or c.name || '/' || e.environment || '/' || k.slug = $1
     or o.name || '/' || c.name || '/' || e.environment || '/' || k.slug = $1
   order by o.name
   limit 2`
+
 /** Serializes concurrent changes of one entitlement, so that each audit row has the values that it really replaced. */
-const LOCK = 'select id from entitlements where id = $1 for update'
-const UPDATE = `
+export const lockEntitlement = execute<[id: string]>`select id from entitlements where id = $1 for update`
+
+export const updateEntitlement = execute.from((id: string, change: EntitlementChange) => {
+  const { planId, active, languages, jurisdictions, profileIds, subjects, assistance } = change
+  return [id, planId, active, languages, jurisdictions, subjects !== undefined, subjects, profileIds, assistance]
+})`
   update entitlements set
     plan_id = coalesce($2, plan_id), active = coalesce($3, active), languages = coalesce($4, languages),
     jurisdictions = coalesce($5, jurisdictions),
     subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids),
     assistance = coalesce($9, assistance), updated_at = now()
   where id = $1`
-const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
-/** Gateways serve a profile only after its version was active. */
-const PROFILE_OF = `
-  select id from corpus_versions
-  where profile_id = $1 and knowledge_base_id = $2 and state in ('active', 'retired')`
-
-/** @returns false if the client has an entitlement to that knowledge base in that environment. */
-export function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
-  const { id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance } = grant
-  const values = [id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance]
-  return affectsRow(database, INSERT, values)
-}
-
-export function listEntitlements(
-  database: Queryable,
-  clientId: string | null,
-  knowledgeBaseId: string | null,
-  limit: number,
-): Promise<readonly EntitlementRow[]> {
-  return readRows(database, entitlementRow, LIST, [clientId, knowledgeBaseId, limit])
-}
-
-/** @returns at most two: more than one means the name is ambiguous. */
-export function findEntitlements(database: Queryable, nameOrId: string): Promise<readonly EntitlementRow[]> {
-  return readRows(database, entitlementRow, FIND, [nameOrId])
-}
-
-export async function lockEntitlement(database: Queryable, id: string): Promise<void> {
-  await database.query(LOCK, [id])
-}
-
-export async function updateEntitlement(database: Queryable, id: string, change: EntitlementChange): Promise<void> {
-  const { planId = null, active = null, languages = null, jurisdictions = null, profileIds = null, subjects } = change
-  const { assistance = null } = change
-  const given = [
-    planId,
-    active,
-    languages,
-    jurisdictions,
-    subjects !== undefined,
-    subjects ?? null,
-    profileIds,
-    assistance,
-  ]
-  await database.query(UPDATE, [id, ...given])
-}
 
 /** Whether the client has any entitlement in the environment, active or not. */
-export function clientHasEntitlement(database: Queryable, clientId: string, environment: KeyEnvironment) {
-  return affectsRow(database, ANY_OF_CLIENT, [clientId, environment])
-}
+export const clientHasEntitlement = changesOne<[clientId: string, environment: KeyEnvironment]>`
+  select id from entitlements where client_id = $1 and environment = $2 limit 1`
 
-/** Whether gateways would serve the profile for that knowledge base. */
-export function profileServable(database: Queryable, profileId: string, knowledgeBaseId: string): Promise<boolean> {
-  return affectsRow(database, PROFILE_OF, [profileId, knowledgeBaseId])
-}
+/**
+ * Gateways serve a profile only after its version was active. Whether gateways would serve the profile for that
+ * knowledge base.
+ */
+export const profileServable = changesOne<[profileId: string, knowledgeBaseId: string]>`
+  select id from corpus_versions
+  where profile_id = $1 and knowledge_base_id = $2 and state in ('active', 'retired')`

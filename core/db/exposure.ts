@@ -3,7 +3,7 @@ import type { ServedPassage } from '#core/domain/exposure.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
-import { readRows } from './rows.ts'
+import { execute, rowsOf } from './rows.ts'
 
 const grantRow = z.object({
   organization_id: z.string(),
@@ -20,8 +20,21 @@ const grantRow = z.object({
 })
 export type ExposureGrant = z.infer<typeof grantRow>
 
+export interface ExposureScope {
+  readonly organizationId: string | null
+  readonly knowledgeBaseId: string | null
+  readonly environment: 'test' | 'live' | null
+}
+
 /** One row per organization, knowledge base, environment and plan of an entitlement, with what operators decided. */
-const GRANTS = `
+export const exposureGrants = rowsOf(grantRow).from(
+  ({ organizationId, knowledgeBaseId, environment }: ExposureScope, limit: number) => [
+    organizationId,
+    knowledgeBaseId,
+    environment,
+    limit,
+  ],
+)`
   with granted as (
     select distinct c.organization_id, e.knowledge_base_id, e.environment, e.plan_id
     from entitlements e join clients c on c.id = e.client_id
@@ -45,20 +58,6 @@ const GRANTS = `
   order by o.name, k.slug, g.environment, p.name
   limit $4`
 
-export interface ExposureScope {
-  readonly organizationId: string | null
-  readonly knowledgeBaseId: string | null
-  readonly environment: 'test' | 'live' | null
-}
-
-export function exposureGrants(
-  database: Queryable,
-  { organizationId, knowledgeBaseId, environment }: ExposureScope,
-  limit: number,
-): Promise<readonly ExposureGrant[]> {
-  return readRows(database, grantRow, GRANTS, [organizationId, knowledgeBaseId, environment, limit])
-}
-
 /** What an operator decides about. */
 export interface ExposureSubject {
   readonly organizationId: string
@@ -66,43 +65,45 @@ export interface ExposureSubject {
   readonly environment: 'test' | 'live'
 }
 
-const RELEASE = `
+const ids = ({ organizationId, knowledgeBaseId, environment }: ExposureSubject) => [
+  organizationId,
+  knowledgeBaseId,
+  environment,
+]
+const release = execute.from((id: string, subject: ExposureSubject) => [id, ...ids(subject)])`
   insert into exposure_releases (id, organization_id, knowledge_base_id, environment) values ($1, $2, $3, $4)`
 
 /** Runs inside a transaction. What was served before it no longer counts; the next request has it counted anew. */
-export async function insertExposureRelease(
-  client: Queryable,
-  id: string,
-  { organizationId, knowledgeBaseId, environment }: ExposureSubject,
-): Promise<void> {
-  await client.query(RELEASE, [id, organizationId, knowledgeBaseId, environment])
-  await endEpoch(client, organizationId)
+export async function insertExposureRelease(client: Queryable, id: string, subject: ExposureSubject): Promise<void> {
+  await release(client, id, subject)
+  await endEpoch(client, subject.organizationId)
 }
 
-const RAISE = `
+/** Gateways read it with the access of a key. */
+export const insertExposureRaise = execute.from(
+  (id: string, subject: ExposureSubject, raise: { readonly passages: number; readonly until: Date }) => [
+    id,
+    ...ids(subject),
+    raise.passages,
+    raise.until,
+  ],
+)`
   insert into exposure_raises (id, organization_id, knowledge_base_id, environment, passages, expires_at)
   values ($1, $2, $3, $4, $5, $6)`
 
-/** Gateways read it with the access of a key. */
-export async function insertExposureRaise(
-  client: Queryable,
-  id: string,
-  { organizationId, knowledgeBaseId, environment }: ExposureSubject,
-  raise: { readonly passages: number; readonly until: Date },
-): Promise<void> {
-  await client.query(RAISE, [id, organizationId, knowledgeBaseId, environment, raise.passages, raise.until])
-}
-
-const SHOW = `
+const show = execute.from((subject: ExposureSubject, passages: readonly ServedPassage[]) => [
+  ...ids(subject),
+  JSON.stringify(passages),
+])`
   insert into shown_passages (id, organization_id, knowledge_base_id, environment, passages)
   values (gen_random_uuid(), $1, $2, $3, $4)`
 
 /** Runs inside a transaction. What a page shows counts like what a gateway serves, from the next request on. */
 export async function insertShownPassages(
   client: Queryable,
-  { organizationId, knowledgeBaseId, environment }: ExposureSubject,
+  subject: ExposureSubject,
   passages: readonly ServedPassage[],
 ): Promise<void> {
-  await client.query(SHOW, [organizationId, knowledgeBaseId, environment, JSON.stringify(passages)])
-  await endEpoch(client, organizationId)
+  await show(client, subject, passages)
+  await endEpoch(client, subject.organizationId)
 }

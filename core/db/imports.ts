@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
-import { readIds, readRow, readRows } from './rows.ts'
+import { execute, ids, rowOf, rowsOf, valueOf } from './rows.ts'
 
 const snapshotSchema = z.object({
   id: z.uuid(),
@@ -34,14 +34,20 @@ export interface ImportRow {
  * so no index is named. The rows are inserted in one order, so that such imports wait for each other instead of
  * deadlocking.
  */
-const INSERT_SNAPSHOTS = `
+const insertAbsent = execute.from((knowledgeBaseId: string, snapshots: readonly SourceSnapshot[]) => [
+  knowledgeBaseId,
+  JSON.stringify(snapshots),
+])`
 insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes)
 select s.id, $1, s."sourceName", s."mediaType", decode(s.sha256, 'hex'), s.bytes
 from jsonb_to_recordset($2::jsonb) as s (id uuid, "sourceName" text, "mediaType" text, sha256 text, bytes bigint)
 on conflict do nothing`
 
 /** A statement of its own: it sees the rows that another import committed while the insert waited for it. */
-const FIND_SNAPSHOTS = `
+const findSnapshots = ids.from((knowledgeBaseId: string, snapshots: readonly SourceSnapshot[]) => [
+  knowledgeBaseId,
+  JSON.stringify(snapshots),
+])`
 select s.id
 from rows from (jsonb_to_recordset($2::jsonb) as ("sourceName" text, sha256 text))
   with ordinality as wanted (source_name, sha256, ordinal)
@@ -59,30 +65,27 @@ export async function insertSnapshots(
   snapshots: readonly SourceSnapshot[],
   onProgress: (done: number) => void = () => undefined,
 ): Promise<readonly string[]> {
-  const ids: string[] = []
-  const sorted = snapshots.toSorted(bySourceAndContent)
-  for (let from = 0; from < snapshots.length; from += DATABASE_BOUNDS.insertRowsMax)
-    await database.query(INSERT_SNAPSHOTS, [
-      knowledgeBaseId,
-      JSON.stringify(sorted.slice(from, from + DATABASE_BOUNDS.insertRowsMax)),
-    ])
-  for (let from = 0; from < snapshots.length; from += DATABASE_BOUNDS.insertRowsMax) {
-    const batch = snapshots.slice(from, from + DATABASE_BOUNDS.insertRowsMax)
-    const found = await readIds(database, FIND_SNAPSHOTS, [knowledgeBaseId, JSON.stringify(batch)])
+  const all: string[] = []
+  for (const batch of slices(snapshots.toSorted(bySourceAndContent)))
+    await insertAbsent(database, knowledgeBaseId, batch)
+  for (const batch of slices(snapshots)) {
+    const found = await findSnapshots(database, knowledgeBaseId, batch)
     if (found.length !== batch.length) throw new Error('a snapshot that was inserted is not found')
-    ids.push(...found)
-    onProgress(ids.length)
+    all.push(...found)
+    onProgress(all.length)
   }
-  return ids
+  return all
+}
+
+function* slices<T>(all: readonly T[]): Generator<readonly T[]> {
+  const { insertRowsMax } = DATABASE_BOUNDS
+  for (let from = 0; from < all.length; from += insertRowsMax) yield all.slice(from, from + insertRowsMax)
 }
 
 function bySourceAndContent(a: SourceSnapshot, b: SourceSnapshot): number {
   if (a.sourceName !== b.sourceName) return a.sourceName < b.sourceName ? -1 : 1
   return a.sha256 < b.sha256 ? -1 : 1
 }
-
-const INSERT_IMPORT =
-  'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, $3, $4, $5)'
 
 export interface NewImport {
   readonly id: string
@@ -92,16 +95,20 @@ export interface NewImport {
   readonly report: unknown
 }
 
-export async function insertImport(database: Queryable, row: NewImport): Promise<void> {
-  const [mapping, report] = [JSON.stringify(row.mapping), JSON.stringify(row.report)]
-  await database.query(INSERT_IMPORT, [row.id, row.knowledgeBaseId, mapping, row.snapshotIds, report])
-}
+export const insertImport = execute.from(({ id, knowledgeBaseId, mapping, snapshotIds, report }: NewImport) => [
+  id,
+  knowledgeBaseId,
+  JSON.stringify(mapping),
+  snapshotIds,
+  JSON.stringify(report),
+])`insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, $3, $4, $5)`
 
-const READ_IMPORT = `
+const importRowSchema = z.object({ knowledge_base_id: z.uuid(), mapping: z.unknown(), snapshots: z.int() })
+const readImportRow = rowOf(importRowSchema)<[id: string]>`
 select knowledge_base_id, mapping, cardinality(snapshot_ids) as snapshots from imports where id = $1`
 
 /** Snapshots of an import from one ordinal of `snapshot_ids` to another, in their order. */
-const READ_SNAPSHOTS = `
+const readSnapshots = rowsOf(snapshotSchema)<[id: string, from: number, to: number]>`
 select s.id, s.source_name as "sourceName", s.media_type as "mediaType", encode(s.sha256, 'hex') as sha256,
   s.bytes::float8 as bytes, s.captured_at as "capturedAt", s.captured_by as "capturedBy"
 from imports i
@@ -110,41 +117,30 @@ join source_snapshots s on s.id = wanted.id
 where i.id = $1
 order by wanted.ordinal`
 
-const importRowSchema = z.object({ knowledge_base_id: z.uuid(), mapping: z.unknown(), snapshots: z.int() })
-
 /** @throws OperatorError when there is no such import. */
 export async function readImport(database: Queryable, id: string): Promise<ImportRow> {
-  const found = await readRow(database, importRowSchema, READ_IMPORT, [id])
+  const found = await readImportRow(database, id)
   if (found === undefined)
     throw new OperatorError(`There is no import ${id}: run "operator import" and build from the id it prints.`)
   const snapshots: SourceSnapshot[] = []
-  for (let from = 1; from <= found.snapshots; from += DATABASE_BOUNDS.insertRowsMax) {
-    const page = [id, from, from + DATABASE_BOUNDS.insertRowsMax - 1]
-    snapshots.push(...(await readRows(database, snapshotSchema, READ_SNAPSHOTS, page)))
-  }
+  for (let from = 1; from <= found.snapshots; from += DATABASE_BOUNDS.insertRowsMax)
+    snapshots.push(...(await readSnapshots(database, id, from, from + DATABASE_BOUNDS.insertRowsMax - 1)))
   return { id, knowledgeBaseId: found.knowledge_base_id, mapping: found.mapping, snapshots }
 }
 
-const IMPORTED = `
-select i.mapping, i.report, 1 as candidate from imports i where i.id = $1
-union all
-select i.mapping, i.report, 0 from corpus_versions v join builds b on b.id = v.build_id join imports i on i.id = b.import_id
-where v.id = $2
-order by candidate desc`
 const importedSchema = z.object({ mapping: z.unknown(), report: z.unknown() })
 /** An import as it is stored. */
 export type Imported = z.infer<typeof importedSchema>
 
 /** @returns the import, and then that of which a version is built; a version of null has none. */
-export function readImported(database: Queryable, id: string, versionId: string | null): Promise<readonly Imported[]> {
-  return readRows(database, importedSchema, IMPORTED, [id, versionId])
-}
+export const readImported = rowsOf(importedSchema)<[id: string, versionId: string | null]>`
+  select i.mapping, i.report, 1 as candidate from imports i where i.id = $1
+  union all
+  select i.mapping, i.report, 0 from corpus_versions v join builds b on b.id = v.build_id join imports i on i.id = b.import_id
+  where v.id = $2
+  order by candidate desc`
 
-const REPORT_OF_VERSION = `
-select i.report from corpus_versions v join builds b on b.id = v.build_id join imports i on i.id = b.import_id
-where v.id = $1`
-
-/** Returns the report of the import of which a version is built, as it is stored. */
-export async function readReportOfVersion(database: Queryable, versionId: string): Promise<unknown> {
-  return (await readRow(database, z.object({ report: z.unknown() }), REPORT_OF_VERSION, [versionId]))?.report
-}
+/** The report of the import of which a version is built, as it is stored. */
+export const readReportOfVersion = valueOf(z.unknown())<[versionId: string]>`
+  select i.report from corpus_versions v join builds b on b.id = v.build_id join imports i on i.id = b.import_id
+  where v.id = $1`

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Queryable } from './pool.ts'
-import { readRow, readRows, affectsRow } from './rows.ts'
+import { changesOne, rowOf, rowsOf } from './rows.ts'
 
 const knowledgeBaseRow = z.object({
   id: z.uuid(),
@@ -25,30 +24,23 @@ const KNOWLEDGE_BASES = `
   left join active_versions a on a.knowledge_base_id = k.id
   left join corpus_versions v on v.id = a.version_id`
 
-/** Inserts nothing if the slug is taken. Callers can look up in the trace what they are served, from the first reply on. */
-const INSERT =
-  'insert into knowledge_bases (id, slug, title, as_of, traced) values ($1, $2, $3, $4, true) on conflict (slug) do nothing'
-const SET_TRACED = 'update knowledge_bases set traced = $2 where id = $1 and traced <> $2'
-const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
-const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`
-
-/** @returns false when the slug is taken. */
-export function insertKnowledgeBase(
-  database: Queryable,
-  { id, slug, title, as_of: asOf }: Pick<KnowledgeBaseRow, 'id' | 'slug' | 'title' | 'as_of'>,
-): Promise<boolean> {
-  return affectsRow(database, INSERT, [id, slug, title, asOf])
-}
+/** Callers can look up in the trace what they are served from the first reply on. @returns false when the slug is taken. */
+export const insertKnowledgeBase = changesOne.from(
+  ({ id, slug, title, as_of: asOf }: Pick<KnowledgeBaseRow, 'id' | 'slug' | 'title' | 'as_of'>) => [
+    id,
+    slug,
+    title,
+    asOf,
+  ],
+)`
+  insert into knowledge_bases (id, slug, title, as_of, traced) values ($1, $2, $3, $4, true)
+  on conflict (slug) do nothing`
 
 /** @returns false when it is so already. */
-export function setTraced(database: Queryable, id: string, traced: boolean): Promise<boolean> {
-  return affectsRow(database, SET_TRACED, [id, traced])
-}
+export const setTraced = changesOne<[id: string, traced: boolean]>`
+  update knowledge_bases set traced = $2 where id = $1 and traced <> $2`
 
-export function listKnowledgeBases(database: Queryable, limit: number): Promise<readonly KnowledgeBaseRow[]> {
-  return readRows(database, knowledgeBaseRow, LIST, [limit])
-}
+export const listKnowledgeBases = rowsOf(knowledgeBaseRow)<[limit: number]>`${KNOWLEDGE_BASES} order by k.slug limit $1`
 
-export function findKnowledgeBase(database: Queryable, slugOrId: string): Promise<KnowledgeBaseRow | undefined> {
-  return readRow(database, knowledgeBaseRow, FIND, [slugOrId])
-}
+export const findKnowledgeBase = rowOf(knowledgeBaseRow)<[slugOrId: string]>`
+  ${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
-import { readIds } from './rows.ts'
+import { ids } from './rows.ts'
 
 /** The function of the schema copies reservations that are settled and have no entry. */
 const APPEND = 'select append_ledger($1::uuid[]) as appended'
@@ -13,14 +13,9 @@ export async function appendLedgerEntries(database: Queryable, reservationIds: r
 
 /**
  * Settled reservations without an entry, added to the outbox at least `$1` ms ago. A row from the future, after the
- * clock was set back, is due as well.
+ * clock was set back, is due as well. Reservations whose ledger job was lost.
  */
-const DUE = `
+export const ledgerEntriesDue = ids<[olderThanMs: number, limit: number]>`
   select reservation_id as id from ledger_outbox
   where added_at not between clock_timestamp() - make_interval(secs => $1::float8 / 1000) and clock_timestamp()
   limit $2`
-
-/** Reservations whose ledger job was lost. */
-export function ledgerEntriesDue(database: Queryable, olderThanMs: number, limit: number): Promise<readonly string[]> {
-  return readIds(database, DUE, [olderThanMs, limit])
-}

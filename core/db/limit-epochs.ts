@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { inTransaction, withClient, type Database, type Queryable } from './pool.ts'
+import { execute, oneRowOf, valueOf } from './rows.ts'
 
 /** Which counters in Redis are valid: the epoch in their names, and the Redis process they were written to. */
 export interface LimitEpoch {
@@ -22,9 +23,9 @@ export async function readEpoch(database: Queryable, organizationId: string): Pr
 }
 
 /** Excludes the shared lock of every reservation, so none is being written under the old epoch when it ends. */
-const LOCK_EPOCH = 'select pg_advisory_xact_lock(hashtextextended($1::text, 0))'
+const lockEpoch = execute<[organizationId: string]>`select pg_advisory_xact_lock(hashtextextended($1::text, 0))`
 
-const MOVE_EPOCH = `
+const newEpoch = oneRowOf(row)<[organizationId: string, redisRunId: string]>`
   insert into limit_epochs (organization_id, epoch, redis_run_id) values ($1, gen_random_uuid(), $2)
   on conflict (organization_id) do update set epoch = excluded.epoch, redis_run_id = excluded.redis_run_id
   returning epoch, redis_run_id`
@@ -32,27 +33,26 @@ const MOVE_EPOCH = `
 /** Begins a new epoch. Afterwards no reservation under an earlier one can be written. */
 export async function moveEpoch(database: Database, organizationId: string, redisRunId: string): Promise<LimitEpoch> {
   return inTransaction(database, async (client) => {
-    await client.query(LOCK_EPOCH, [organizationId])
-    return row.parse((await client.query(MOVE_EPOCH, [organizationId, redisRunId])).rows[0])
+    await lockEpoch(client, organizationId)
+    return newEpoch(client, organizationId, redisRunId)
   })
 }
 
-/** Counters under the old epoch are never read again. The next admission of the organization rebuilds them. */
-const END_EPOCH = 'update limit_epochs set epoch = gen_random_uuid() where organization_id = $1'
-
-/** An organization without an epoch has no counters. */
-export async function endEpoch(database: Queryable, organizationId: string): Promise<void> {
-  await database.query(END_EPOCH, [organizationId])
-}
+/**
+ * Counters under the old epoch are never read again. The next admission of the organization rebuilds them. An
+ * organization without an epoch has no counters.
+ */
+export const endEpoch = execute<[organizationId: string]>`
+  update limit_epochs set epoch = gen_random_uuid() where organization_id = $1`
 
 /** Ends the epochs of all organizations. */
-export async function endEveryEpoch(database: Queryable): Promise<void> {
-  await database.query('update limit_epochs set epoch = gen_random_uuid()')
-}
+export const endEveryEpoch = execute`update limit_epochs set epoch = gen_random_uuid()`
 
 /** One rebuild of an organization's counters at a time, over all gateways; held by a connection until `unlock`. */
-const TRY_LOCK_REBUILD = "select pg_try_advisory_lock(hashtextextended('rebuild:' || $1::text, 0)) as locked"
-const UNLOCK_REBUILD = "select pg_advisory_unlock(hashtextextended('rebuild:' || $1::text, 0))"
+const tryLockRebuild = valueOf(z.boolean())<[organizationId: string]>`
+  select pg_try_advisory_lock(hashtextextended('rebuild:' || $1::text, 0))`
+const unlockRebuild = execute<[organizationId: string]>`
+  select pg_advisory_unlock(hashtextextended('rebuild:' || $1::text, 0))`
 
 /** Runs `work` alone for the organization. @returns undefined where another gateway rebuilds its counters. */
 export async function withRebuildLock<T>(
@@ -61,12 +61,11 @@ export async function withRebuildLock<T>(
   work: () => Promise<T>,
 ): Promise<T | undefined> {
   return withClient(database, async (client, broke) => {
-    const { rows } = await client.query(TRY_LOCK_REBUILD, [organizationId])
-    if (!z.object({ locked: z.boolean() }).parse(rows[0]).locked) return undefined
+    if (!(await tryLockRebuild(client, organizationId))) return undefined
     try {
       return await work()
     } finally {
-      await client.query(UNLOCK_REBUILD, [organizationId]).catch(broke)
+      await unlockRebuild(client, organizationId).catch(broke)
     }
   })
 }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
-import type { Queryable } from './pool.ts'
+import { valueOf } from './rows.ts'
 
 /** SQLSTATE of a lock that was not granted within `lock_timeout`, which the functions of the schema set. */
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -22,13 +22,13 @@ export async function withinLockTimeout<T>(what: string, statement: Promise<T>):
   })
 }
 
-/** A worker that stands still loses its lock with its transaction, and another one goes on. */
-const TRY_TASK = `
-  select set_config('idle_in_transaction_session_timeout', $2, true),
-    pg_try_advisory_xact_lock(hashtextextended('task ' || $1, 0)) as locked`
-
-/** Takes the lock of a periodic task until the transaction ends. @returns false while another session has it. */
-export async function tryLockTask(client: Queryable, task: string, idleMs: number): Promise<boolean> {
-  const { rows } = await client.query(TRY_TASK, [task, String(Math.max(idleMs, DATABASE_BOUNDS.transactionIdleMs))])
-  return z.tuple([z.object({ locked: z.boolean() })]).parse(rows)[0].locked
-}
+/**
+ * Takes the lock of a periodic task until the transaction ends. A worker that stands still loses it with its
+ * transaction, and another one goes on. @returns false while another session has it.
+ */
+export const tryLockTask = valueOf(z.boolean()).from((task: string, idleMs: number) => [
+  task,
+  String(Math.max(idleMs, DATABASE_BOUNDS.transactionIdleMs)),
+])`
+  select pg_try_advisory_xact_lock(hashtextextended('task ' || $1, 0)),
+    set_config('idle_in_transaction_session_timeout', $2, true)`

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import type { Queryable } from './pool.ts'
-import { readRow, readRows } from './rows.ts'
+import { changes, oneRowOf, rowOf, rowsOf, valueOf } from './rows.ts'
 
 const values = z.array(z.string())
 const filters = z.object({
@@ -61,7 +60,7 @@ const requestRow = z.object({
 export type RequestRow = z.infer<typeof requestRow>
 
 /** The caller sees `req_` and `ret_` before these ids. */
-const SHOW = `
+export const readRequest = rowOf(requestRow)<[id: string]>`
   select r.id, r.trace_id, r.state, r.organization_id, o.name as organization, c.name as client, r.environment,
     k.prefix as api_key, r.api_key_id, r.entitlement_id, p.name as plan, b.slug as knowledge_base, r.version_id,
     encode(r.projection, 'hex') as projection, v.profile_id, r.in_force_on::text, r.filters, r.idempotency_digest is not null as idempotency_key, r.admitted_at,
@@ -78,28 +77,14 @@ const SHOW = `
   left join ledger l on l.reservation_id = r.id
   where r.id = $1`
 
-export function readRequest(database: Queryable, id: string): Promise<RequestRow | undefined> {
-  return readRow(database, requestRow, SHOW, [id])
-}
+const oneId = valueOf(z.uuid().optional())
 
-const BY_TRACE = 'select id from reservations where trace_id = $1 limit 1'
-const BY_IDEMPOTENCY = `
+export const requestOfTrace = oneId<[traceId: string]>`select id from reservations where trace_id = $1 limit 1`
+
+/** By the digests of the Idempotency-Key under each service secret. Refunded requests of the key count too. */
+export const requestOfKey = oneId<[clientId: string, environment: string, digests: readonly Buffer[]]>`
   select id from reservations where client_id = $1 and environment = $2 and idempotency_digest = any($3)
   order by admitted_at desc limit 1`
-
-export async function requestOfTrace(database: Queryable, traceId: string): Promise<string | undefined> {
-  return (await database.query<{ id: string }>(BY_TRACE, [traceId])).rows[0]?.id
-}
-
-/** @param digests of the Idempotency-Key, under each service secret. Refunded requests of the key count too. */
-export async function requestOfKey(
-  database: Queryable,
-  clientId: string,
-  environment: string,
-  digests: readonly Buffer[],
-): Promise<string | undefined> {
-  return (await database.query<{ id: string }>(BY_IDEMPOTENCY, [clientId, environment, digests])).rows[0]?.id
-}
 
 const servedVersion = z.object({
   manifest_digest: z.instanceof(Buffer),
@@ -110,11 +95,8 @@ const servedVersion = z.object({
 /** What a version is searched with; it is immutable. */
 export type ServedVersion = z.infer<typeof servedVersion>
 
-const SERVED_VERSION = 'select manifest_digest, embedding, profile from corpus_versions where id = $1'
-
-export async function readServedVersion(database: Queryable, id: string): Promise<ServedVersion> {
-  return servedVersion.parse((await database.query(SERVED_VERSION, [id])).rows[0])
-}
+export const readServedVersion = oneRowOf(servedVersion)<[id: string]>`
+  select manifest_digest, embedding, profile from corpus_versions where id = $1`
 
 const listRow = z.object({
   id: z.uuid(),
@@ -127,10 +109,15 @@ const listRow = z.object({
   error_code: z.string().nullable(),
   results: z.number().nullable(),
 })
-export type RequestListRow = z.infer<typeof listRow>
 
 /** By the index on organization and admission; the newest first. */
-const LIST = `
+export const listRequests = rowsOf(listRow).from(
+  (
+    { organizationId, clientId }: { readonly organizationId: string; readonly clientId: string },
+    since: Date,
+    limit: number,
+  ) => [organizationId, clientId, since, limit],
+)`
   select r.id, r.admitted_at, o.name || '/' || c.name as client, r.environment, b.slug as knowledge_base, r.state,
     r.outcome ->> 'decision' as decision, r.outcome ->> 'error_code' as error_code,
     (r.outcome ->> 'result_count')::float8 as results
@@ -141,21 +128,12 @@ const LIST = `
   where r.organization_id = $1 and r.client_id = $2 and r.admitted_at >= $3
   order by r.admitted_at desc limit $4`
 
-export function listRequests(
-  database: Queryable,
-  { organizationId, clientId }: { readonly organizationId: string; readonly clientId: string },
-  since: Date,
-  limit: number,
-): Promise<readonly RequestListRow[]> {
-  return readRows(database, listRow, LIST, [organizationId, clientId, since, limit])
-}
-
 /**
  * Forgets Idempotency-Keys and digests of bodies of requests that were admitted at least `$1` days ago. An open request
  * keeps its key, and one without a ledger entry too: its row is in the outbox. The guard of the table allows nothing
- * else.
+ * else. @returns how many keys were forgotten.
  */
-const FORGET_KEYS = `
+export const forgetIdempotencyKeys = changes<[days: number, limit: number]>`
   update reservations set idempotency_digest = null, request_digest = null
   where id in (
     select r.id from reservations as r
@@ -163,8 +141,3 @@ const FORGET_KEYS = `
       and r.admitted_at < clock_timestamp() - make_interval(days => $1)
       and not exists (select from ledger_outbox as o where o.reservation_id = r.id)
     order by r.admitted_at limit $2 for update skip locked)`
-
-/** @returns how many keys were forgotten. */
-export async function forgetIdempotencyKeys(database: Queryable, days: number, limit: number): Promise<number> {
-  return (await database.query(FORGET_KEYS, [days, limit])).rowCount ?? 0
-}

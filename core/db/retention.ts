@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ROLLBACK_PATH } from './activation-history.ts'
-import type { Queryable } from './pool.ts'
-import { readRows } from './rows.ts'
+import { rowsOf, valuesOf } from './rows.ts'
 
 /** Days for which files stay that nothing needs. */
 export interface RetentionRules {
@@ -24,9 +23,16 @@ export type DisposableVersion = z.infer<typeof disposableVersion>
 /**
  * Versions whose files may go. Those stay that are active or on the rollback path, that an activation is queued for,
  * that an entitlement names, that a public trace contains, that the ledger refers to, and candidates that somebody
- * approved.
+ * approved. Only the one that is named; null: any. Oldest first.
  */
-const DISPOSABLE_VERSIONS = `
+export const disposableVersions = rowsOf(disposableVersion).from(
+  ({ versionDays, ledgerDays }: RetentionRules, versionId: string | null, limit: number) => [
+    versionDays,
+    ledgerDays,
+    versionId,
+    limit,
+  ],
+)`
 with recursive ${ROLLBACK_PATH}
 select v.id, k.slug as knowledge_base, v.state
 from corpus_versions v join knowledge_bases k on k.id = v.knowledge_base_id
@@ -43,22 +49,18 @@ where v.state <> 'active' and ($3::uuid is null or v.id = $3)
   and not exists (select from ledger l where l.version_id = v.id and l.admitted_at > now() - make_interval(days => $2))
 order by v.created_at, v.id limit $4`
 
-/** @param versionId only this one; null: any. Oldest first. */
-export function disposableVersions(
-  database: Queryable,
-  { versionDays, ledgerDays }: RetentionRules,
-  versionId: string | null,
-  limit: number,
-): Promise<readonly DisposableVersion[]> {
-  return readRows(database, disposableVersion, DISPOSABLE_VERSIONS, [versionDays, ledgerDays, versionId, limit])
-}
-
 /**
  * SHA-256 of captured sources and question sets that no import needs which is recent, is being built, may be built
- * again, or made a version that stays, and that are no last good capture of a source. Files that the database does not
- * know stay.
+ * again, or made a version that stays (files of `goneVersions` went or go), and that are no last good capture of a
+ * source. Files that the database does not know stay.
  */
-const DISPOSABLE_SNAPSHOTS = `
+export const disposableSnapshots = valuesOf(z.string()).from(
+  ({ snapshotDays }: RetentionRules, goneVersions: readonly string[], limit: number) => [
+    snapshotDays,
+    goneVersions,
+    limit,
+  ],
+)`
 with kept_builds as (
   select b.id, b.import_id, b.parameters from builds b left join corpus_versions v on v.build_id = b.id
   where b.state in ('queued', 'running', 'retrying') or b.updated_at > now() - make_interval(days => $1)
@@ -89,17 +91,3 @@ with kept_builds as (
 select encode(sha256, 'hex') as sha256 from known group by sha256
 having max(at) < now() - make_interval(days => $1) and not exists (select from kept where kept.sha256 = known.sha256)
 order by sha256 limit $3`
-
-/** @param goneVersions ids of versions whose files went or go. */
-export async function disposableSnapshots(
-  database: Queryable,
-  { snapshotDays }: RetentionRules,
-  goneVersions: readonly string[],
-  limit: number,
-): Promise<readonly string[]> {
-  const { rows } = await database.query(DISPOSABLE_SNAPSHOTS, [snapshotDays, goneVersions, limit])
-  return z
-    .array(z.object({ sha256: z.string() }))
-    .parse(rows)
-    .map((row) => row.sha256)
-}

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DEFAULT_REVIEW_POLICY, type ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
 import type { Queryable } from './pool.ts'
-import { readRows, affectsRow } from './rows.ts'
+import { changesOne, rowsOf, valueOf } from './rows.ts'
 
 /** A signature of the statement beside it. */
 export const signatureSchema = z.strictObject({
@@ -24,34 +24,28 @@ const policyRow = z.object({
 /** A policy of a knowledge base as its reviewers signed it; the newest is in force. */
 export type ReviewPolicyRow = z.infer<typeof policyRow>
 
-const LIST =
-  'select knowledge_base_id, seq, statement, signatures, change::float8 as change, created_at from review_policies ' +
-  'order by change limit $1'
-
 /** Those of every knowledge base, oldest first: an endorsement needs what the strictest one asks for. */
-export function listReviewPolicies(database: Queryable, limit: number): Promise<readonly ReviewPolicyRow[]> {
-  return readRows(database, policyRow, LIST, [limit])
-}
-
-const INSERT =
-  'insert into review_policies (knowledge_base_id, seq, statement, signatures) values ($1, $2, $3, $4) ' +
-  'on conflict do nothing'
+export const listReviewPolicies = rowsOf(policyRow)<[limit: number]>`
+  select knowledge_base_id, seq, statement, signatures, change::float8 as change, created_at from review_policies
+  order by change limit $1`
 
 /** @returns false when another policy was set meanwhile. */
-export function insertReviewPolicy(
-  client: Queryable,
-  knowledgeBaseId: string,
-  row: Pick<ReviewPolicyRow, 'seq' | 'statement' | 'signatures'>,
-): Promise<boolean> {
-  const values = [knowledgeBaseId, row.seq, row.statement, JSON.stringify(row.signatures)]
-  return affectsRow(client, INSERT, values)
-}
+export const insertReviewPolicy = changesOne.from(
+  (knowledgeBaseId: string, row: Pick<ReviewPolicyRow, 'seq' | 'statement' | 'signatures'>) => [
+    knowledgeBaseId,
+    row.seq,
+    row.statement,
+    JSON.stringify(row.signatures),
+  ],
+)`
+  insert into review_policies (knowledge_base_id, seq, statement, signatures) values ($1, $2, $3, $4)
+  on conflict do nothing`
 
-const NEWEST = 'select statement from review_policies where knowledge_base_id = $1 order by seq desc limit 1'
+const newestStatement = valueOf(z.string().default(''))<[knowledgeBaseId: string]>`
+  select statement from review_policies where knowledge_base_id = $1 order by seq desc limit 1`
 
 /** The policy to show in a report. Signatures are verified where a candidate becomes active, not here. */
 export async function readStatedPolicy(database: Queryable, knowledgeBaseId: string): Promise<ReviewPolicy> {
-  const { rows } = await database.query(NEWEST, [knowledgeBaseId])
-  const { statement } = z.object({ statement: z.string() }).optional().parse(rows[0]) ?? { statement: '' }
+  const statement = await newestStatement(database, knowledgeBaseId)
   return parseStatement(policyStatementSchema, statement)?.policy ?? DEFAULT_REVIEW_POLICY
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { foldKey } from '#core/identity/fold.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
-import { readRows, affectsRow } from './rows.ts'
+import { changesOne, rowsOf, valueOf } from './rows.ts'
 import { signatureSchema, type StatementSignature } from './review-policies.ts'
 
 const reviewerRow = z.object({
@@ -37,45 +37,41 @@ export interface NewReviewer {
   readonly endorsements: readonly StatementSignature[]
 }
 
-const INSERT =
-  'insert into reviewers (id, name, name_key, login, public_key, statement, endorsements) ' +
-  'values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing'
-
 /** @returns false when the name or the public key is taken. */
-export function insertReviewer(client: Queryable, row: NewReviewer): Promise<boolean> {
-  const { id, name, login, publicKey, statement, endorsements } = row
-  const values = [id, name, foldKey(name), login, publicKey, statement, JSON.stringify(endorsements)]
-  return affectsRow(client, INSERT, values)
-}
-
-const LIST =
-  'select seq::float8 as seq, id, name, name_key, login, public_key, statement, endorsements, ' +
-  'change::float8 as change, added_by_owner, created_at, retired_at from reviewers order by seq limit $1'
+export const insertReviewer = changesOne.from(
+  ({ id, name, login, publicKey, statement, endorsements }: NewReviewer) => [
+    id,
+    name,
+    foldKey(name),
+    login,
+    publicKey,
+    statement,
+    JSON.stringify(endorsements),
+  ],
+)`
+  insert into reviewers (id, name, name_key, login, public_key, statement, endorsements)
+  values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`
 
 /** In the order in which they were added. */
-export function listReviewers(database: Queryable, limit: number): Promise<readonly ReviewerRow[]> {
-  return readRows(database, reviewerRow, LIST, [limit])
-}
+export const listReviewers = rowsOf(reviewerRow)<[limit: number]>`
+  select seq::float8 as seq, id, name, name_key, login, public_key, statement, endorsements, change::float8 as change,
+    added_by_owner, created_at, retired_at
+  from reviewers order by seq limit $1`
 
-/** The guard of the table sets the time, and refuses the last active reviewer. */
-const RETIRE = 'update reviewers set retired_at = now() where id = $1 and retired_at is null'
+/**
+ * The guard of the table sets the time, and refuses the last active reviewer.
+ * @returns false when the reviewer is retired already.
+ */
+export const retireReviewer = changesOne<[id: string]>`
+  update reviewers set retired_at = now() where id = $1 and retired_at is null`
 
-/** @returns false when the reviewer is retired already. */
-export function retireReviewer(client: Queryable, id: string): Promise<boolean> {
-  return affectsRow(client, RETIRE, [id])
-}
-
-/** The guards take the same lock: what is read after it stays so until the transaction ends. */
-const LOCK = 'select lock_reviewers()'
-
-/** @throws OperatorError when another session holds the lock for too long. */
+/**
+ * The guards take the same lock: what is read after it stays so until the transaction ends.
+ * @throws OperatorError when another session holds the lock for too long.
+ */
 export async function lockReviewers(client: Queryable): Promise<void> {
-  await withinLockTimeout('The list of reviewers', client.query(LOCK))
+  await withinLockTimeout('The list of reviewers', client.query('select lock_reviewers()'))
 }
-
-const IS_OWNER = "select pg_has_role(session_user, 'evidence_migration', 'member') as owner"
 
 /** Whether the login of this session has the role of the owner of the schema. */
-export async function isSchemaOwner(client: Queryable): Promise<boolean> {
-  return z.object({ owner: z.boolean() }).parse((await client.query(IS_OWNER)).rows[0]).owner
-}
+export const isSchemaOwner = valueOf(z.boolean())`select pg_has_role(session_user, 'evidence_migration', 'member')`

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Queryable } from './pool.ts'
-import { readRows } from './rows.ts'
+import { rowsOf } from './rows.ts'
 
 export const USAGE_GROUPS = ['client', 'organization', 'knowledge-base', 'day'] as const
 export type UsageGroup = (typeof USAGE_GROUPS)[number]
@@ -26,7 +25,7 @@ const usageRow = z.object({
 })
 
 /** One pass over the ledger by its index on time. Names are joined, so a renamed object keeps one row. */
-const report = (group: string): string => `
+const report = (group: string) => rowsOf(usageRow)<[from: Date, to: Date, limit: number]>`
   select ${group} as "group", count(*)::float8 as requests, count(*) filter (where l.charged)::float8 as charged,
     count(*) filter (where l.outcome ->> 'decision' = 'answer' and l.state = 'delivered')::float8 as answers,
     count(*) filter (where l.outcome ->> 'decision' = 'abstain' and l.state = 'delivered')::float8 as abstentions,
@@ -48,15 +47,10 @@ const report = (group: string): string => `
   group by 1
   order by 1
   limit $3`
-/** By the name of a group; days are in UTC. */
-const REPORTS: Readonly<Record<UsageGroup, string>> = {
+/** Counts requests admitted at or after `from` and before `to`, by the name of a group; days are in UTC. */
+export const usageReports: Readonly<Record<UsageGroup, ReturnType<typeof report>>> = {
   client: report("o.name || '/' || c.name"),
   organization: report('o.name'),
   'knowledge-base': report('k.slug'),
   day: report("to_char(l.admitted_at at time zone 'utc', 'YYYY-MM-DD')"),
-}
-
-/** Counts requests admitted at or after `from` and before `to`. */
-export function usageReport(database: Queryable, by: UsageGroup, from: Date, to: Date, limit: number) {
-  return readRows(database, usageRow, REPORTS[by], [from, to, limit])
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
-import { affectsRow, readRow, readRows } from './rows.ts'
+import { batches, changesOne, execute, oneRowOf, rowOf, rowsOf } from './rows.ts'
 
 const linkSchema = z.object({
   sequence: z.int(),
@@ -14,75 +14,56 @@ const linkSchema = z.object({
 export type ChainLink = z.infer<typeof linkSchema>
 
 const COLUMNS = 'select sequence::float8 as sequence, entry, record, signature from version_chain'
-const READ = `${COLUMNS} where knowledge_base_id = $1 and sequence > $2 order by sequence limit $3`
+const readLinks = rowsOf(linkSchema)<[knowledgeBaseId: string, after: number, limit: number]>`
+  ${COLUMNS} where knowledge_base_id = $1 and sequence > $2 order by sequence limit $3`
 
-/** The whole chain of a knowledge base in order, in batches. */
+/** The whole chain of a knowledge base in order. */
 export async function* readChain(database: Queryable, knowledgeBaseId: string): AsyncGenerator<ChainLink> {
-  for (let after = 0; ;) {
-    const batch = await readRows(database, linkSchema, READ, [knowledgeBaseId, after, DATABASE_BOUNDS.chainBatchMax])
+  for await (const batch of batches(
+    DATABASE_BOUNDS.chainBatchMax,
+    ({ sequence }: ChainLink) => sequence,
+    (after: number | null, limit) => readLinks(database, knowledgeBaseId, after ?? 0, limit),
+  ))
     yield* batch
-    if (batch.length < DATABASE_BOUNDS.chainBatchMax) return
-    after = batch.at(-1)?.sequence ?? after
-  }
 }
 
-const LAST = `${COLUMNS} where knowledge_base_id = $1 order by sequence desc limit 1`
+export const readLastLink = rowOf(linkSchema)<[knowledgeBaseId: string]>`
+  ${COLUMNS} where knowledge_base_id = $1 order by sequence desc limit 1`
 
-export function readLastLink(database: Queryable, knowledgeBaseId: string): Promise<ChainLink | undefined> {
-  return readRow(database, linkSchema, LAST, [knowledgeBaseId])
-}
-
-const HAS = 'select from version_chain where knowledge_base_id = $1 and sequence = $2 and entry = $3'
-
-export function hasLink(
-  database: Queryable,
-  knowledgeBaseId: string,
-  { sequence, entry }: Pick<ChainLink, 'sequence' | 'entry'>,
-): Promise<boolean> {
-  return affectsRow(database, HAS, [knowledgeBaseId, sequence, entry])
-}
+export const hasLink = changesOne.from(
+  (knowledgeBaseId: string, { sequence, entry }: Pick<ChainLink, 'sequence' | 'entry'>) => [
+    knowledgeBaseId,
+    sequence,
+    entry,
+  ],
+)`select from version_chain where knowledge_base_id = $1 and sequence = $2 and entry = $3`
 
 /** The newest entry of each version. */
-const NEWEST = `
-select distinct on (entry::jsonb ->> 'version_id') entry, signature from version_chain
-where entry::jsonb ->> 'version_id' = any ($1) order by entry::jsonb ->> 'version_id', sequence desc`
-
-export function newestLinks(
-  database: Queryable,
-  versionIds: readonly string[],
-): Promise<readonly Pick<ChainLink, 'entry' | 'signature'>[]> {
-  return readRows(database, linkSchema.pick({ entry: true, signature: true }), NEWEST, [versionIds])
-}
+export const newestLinks = rowsOf(linkSchema.pick({ entry: true, signature: true }))<[versionIds: readonly string[]]>`
+  select distinct on (entry::jsonb ->> 'version_id') entry, signature from version_chain
+  where entry::jsonb ->> 'version_id' = any ($1) order by entry::jsonb ->> 'version_id', sequence desc`
 
 const tracedSchema = z.object({ id: z.uuid(), slug: z.string(), title: z.string(), sequence: z.int() })
 /** A knowledge base whose activations extend the public trace, with the newest sequence of its chain. */
 export type TracedBase = z.infer<typeof tracedSchema>
 
-const TRACED = `
-select k.id, k.slug, k.title, max(c.sequence)::float8 as sequence
-from knowledge_bases k
-join version_chain c on c.knowledge_base_id = k.id
-where k.traced
-group by k.id, k.slug, k.title
-order by k.slug limit $1`
-
-export async function listTraced(database: Queryable, limit: number): Promise<readonly TracedBase[]> {
-  return readRows(database, tracedSchema, TRACED, [limit])
-}
+export const listTraced = rowsOf(tracedSchema)<[limit: number]>`
+  select k.id, k.slug, k.title, max(c.sequence)::float8 as sequence
+  from knowledge_bases k
+  join version_chain c on c.knowledge_base_id = k.id
+  where k.traced
+  group by k.id, k.slug, k.title
+  order by k.slug limit $1`
 
 /** The place of a done activation in the history. */
-const PLACE = 'select sequence::float8 as sequence, finished_at from activations where id = $1 and sequence is not null'
-const placeSchema = z.object({ sequence: z.int(), finished_at: z.date() })
-
-export async function readPlace(database: Queryable, activationId: string): Promise<z.infer<typeof placeSchema>> {
-  return placeSchema.parse((await database.query(PLACE, [activationId])).rows[0])
-}
-
-const INSERT =
-  'insert into version_chain (knowledge_base_id, sequence, entry, record, signature) values ($1, $2, $3, $4, $5)'
+export const readPlace = oneRowOf(z.object({ sequence: z.int(), finished_at: z.date() }))<[activationId: string]>`
+  select sequence::float8 as sequence, finished_at from activations where id = $1 and sequence is not null`
 
 /** The guard of the table refuses an entry that does not continue the chain. */
-export async function insertLink(database: Queryable, knowledgeBaseId: string, link: ChainLink): Promise<void> {
-  const { sequence, entry, record, signature } = link
-  await database.query(INSERT, [knowledgeBaseId, sequence, entry, record, signature])
-}
+export const insertLink = execute.from((knowledgeBaseId: string, { sequence, entry, record, signature }: ChainLink) => [
+  knowledgeBaseId,
+  sequence,
+  entry,
+  record,
+  signature,
+])`insert into version_chain (knowledge_base_id, sequence, entry, record, signature) values ($1, $2, $3, $4, $5)`

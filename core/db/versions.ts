@@ -9,10 +9,8 @@ import {
   storedParameters,
   type ProfileParameters,
 } from '#core/domain/retrieval-profile.ts'
-import { DATABASE_BOUNDS } from './bounds.ts'
 import { ROLLBACK_PATH } from './activation-history.ts'
-import type { Queryable } from './pool.ts'
-import { readIds, readRow, readRows } from './rows.ts'
+import { execute, ids, rowOf, rowsOf } from './rows.ts'
 
 export const documentRowSchema = z.strictObject({ id: z.uuid(), key: z.string() })
 export type DocumentRow = z.infer<typeof documentRowSchema>
@@ -34,22 +32,16 @@ export const revisionRowSchema = z.strictObject({
 export type RevisionRow = z.infer<typeof revisionRowSchema>
 
 /** A document keeps its id in every version of its knowledge base, so it usually exists already. */
-const INSERT_DOCUMENTS = `
+export const insertDocuments = execute.from((knowledgeBaseId: string, documents: readonly DocumentRow[]) => [
+  knowledgeBaseId,
+  JSON.stringify(documents),
+])`
 insert into documents (id, knowledge_base_id, key)
 select d.id, $1, d.key from jsonb_to_recordset($2::jsonb) as d (id uuid, key text)
 on conflict do nothing`
 
-export async function insertDocuments(
-  database: Queryable,
-  knowledgeBaseId: string,
-  documents: AsyncIterable<DocumentRow>,
-): Promise<void> {
-  for await (const batch of inBatches(documents))
-    await database.query(INSERT_DOCUMENTS, [knowledgeBaseId, JSON.stringify(batch)])
-}
-
 /** A revision's id is derived from its content, so an unchanged revision exists already and stays as first recorded. */
-const INSERT_REVISIONS = `
+export const insertRevisions = execute.from((revisions: readonly RevisionRow[]) => [JSON.stringify(revisions)])`
 insert into revisions (id, document_id, snapshot_id, title, published_at, effective_at, effective_to, content_sha256,
   lineage)
 select r.id, r."documentId", r."snapshotId", r.title, r."publishedAt", r."effectiveAt", r."effectiveTo",
@@ -58,22 +50,6 @@ from jsonb_to_recordset($1::jsonb) as r (id uuid, "documentId" uuid, "snapshotId
   "publishedAt" timestamptz, "effectiveAt" timestamptz,
   "effectiveTo" timestamptz, "contentSha256" text, lineage jsonb)
 on conflict (id) do nothing`
-
-export async function insertRevisions(database: Queryable, revisions: AsyncIterable<RevisionRow>): Promise<void> {
-  for await (const batch of inBatches(revisions)) await database.query(INSERT_REVISIONS, [JSON.stringify(batch)])
-}
-
-/** Groups rows, so that a statement has a bounded size whatever the size of the corpus. */
-async function* inBatches<T>(rows: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
-  let batch: T[] = []
-  for await (const row of rows) {
-    batch.push(row)
-    if (batch.length < DATABASE_BOUNDS.insertRowsMax) continue
-    yield batch
-    batch = []
-  }
-  if (batch.length > 0) yield batch
-}
 
 /** SHA-256 (hex) of the files that reviewers read. */
 export interface ReportFiles {
@@ -103,32 +79,28 @@ export interface NewVersion {
   readonly withdrawalsDecided: readonly string[]
 }
 
-const INSERT_VERSION = `
-insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets,
-  profile_id, profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256, withdrawals_decided)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, decode($13, 'hex'), decode($14, 'hex'), decode($15, 'hex'),
-  $16)`
-
-export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
-  await database.query(INSERT_VERSION, [
-    version.id,
-    version.knowledgeBaseId,
-    version.buildId,
-    version.manifestDigest,
-    version.embedding,
-    version.passages,
-    version.documents,
-    JSON.stringify(version.facets),
-    version.profileId,
-    JSON.stringify(storedParameters(version.profile)),
-    JSON.stringify(version.evaluation),
-    version.passed,
-    version.files.report,
-    version.files.figures,
-    version.files.changes,
-    version.withdrawalsDecided,
-  ])
-}
+export const insertVersion = execute.from((version: NewVersion) => [
+  version.id,
+  version.knowledgeBaseId,
+  version.buildId,
+  version.manifestDigest,
+  version.embedding,
+  version.passages,
+  version.documents,
+  version.facets,
+  version.profileId,
+  storedParameters(version.profile),
+  version.evaluation,
+  version.passed,
+  version.files.report,
+  version.files.figures,
+  version.files.changes,
+  version.withdrawalsDecided,
+])`
+  insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets,
+    profile_id, profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256, withdrawals_decided)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, decode($13, 'hex'), decode($14, 'hex'), decode($15, 'hex'),
+    $16)`
 
 export const VERSION_STATES = ['candidate', 'active', 'retired', 'rejected'] as const
 
@@ -177,21 +149,17 @@ const versionSchema = versionColumns.transform(({ profile, ...row }) => ({
 /** A version with what its reviews are about. */
 export type VersionRow = z.infer<typeof versionSchema>
 
-const READ_VERSION = `
-select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
-  nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
-  encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
-  encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, b.started_by, b.import_id, b.started_login, v.embedding,
-  v.manifest_digest, v.profile_id, v.profile, v.withdrawals_decided,
-  coalesce(b.parameters -> 'withdrawals' -> 'restore', '[]') as withdrawals_restored
-from corpus_versions v
-join knowledge_bases k on k.id = v.knowledge_base_id
-join builds b on b.id = v.build_id
-where v.id = $1`
-
-export function readVersion(database: Queryable, id: string): Promise<VersionRow | undefined> {
-  return readRow(database, versionSchema, READ_VERSION, [id])
-}
+export const readVersion = rowOf(versionSchema)<[id: string]>`
+  select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
+    nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
+    encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
+    encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, b.started_by, b.import_id, b.started_login, v.embedding,
+    v.manifest_digest, v.profile_id, v.profile, v.withdrawals_decided,
+    coalesce(b.parameters -> 'withdrawals' -> 'restore', '[]') as withdrawals_restored
+  from corpus_versions v
+  join knowledge_bases k on k.id = v.knowledge_base_id
+  join builds b on b.id = v.build_id
+  where v.id = $1`
 
 const toServeSchema = z.object({ versionId: z.uuid(), manifestDigest: z.instanceof(Buffer) })
 
@@ -199,58 +167,44 @@ const toServeSchema = z.object({ versionId: z.uuid(), manifestDigest: z.instance
  * Versions that every search node should hold: active versions, those that rollbacks would return to, and those whose
  * profiles active entitlements name.
  */
-const VERSIONS_TO_SERVE = `
-with recursive ${ROLLBACK_PATH}, wanted as (
-  select version_id as id from active_versions
-  union
-  select version_id from rollback_path where not claimed
-  union
-  select v.id from entitlements e join corpus_versions v on v.profile_id = any (e.profile_ids) where e.active
-)
-select id as "versionId", manifest_digest as "manifestDigest" from wanted join corpus_versions using (id)`
-
-export function versionsToServe(database: Queryable) {
-  return readRows(database, toServeSchema, VERSIONS_TO_SERVE)
-}
+export const versionsToServe = rowsOf(toServeSchema)`
+  with recursive ${ROLLBACK_PATH}, wanted as (
+    select version_id as id from active_versions
+    union
+    select version_id from rollback_path where not claimed
+    union
+    select v.id from entitlements e join corpus_versions v on v.profile_id = any (e.profile_ids) where e.active
+  )
+  select id as "versionId", manifest_digest as "manifestDigest" from wanted join corpus_versions using (id)`
 
 /** Ids of all active versions. */
-export function activeVersions(database: Queryable): Promise<readonly string[]> {
-  return readIds(database, 'select version_id as id from active_versions', [])
-}
+export const activeVersions = ids`select version_id as id from active_versions`
 
 /**
  * Versions that a request may still have pinned although they are no longer wanted. They belong to a knowledge base
  * whose pointer, entitlements or activations changed within the given time, or that has a queued activation.
  */
-const VERSIONS_MAYBE_PINNED = `
-with changed as (
-  select knowledge_base_id from active_versions where activated_at > now() - make_interval(secs => $1 / 1000.0)
-  union
-  select knowledge_base_id from entitlements where updated_at > now() - make_interval(secs => $1 / 1000.0)
-  union
-  select knowledge_base_id from activations
-    where state = 'queued' or finished_at > now() - make_interval(secs => $1 / 1000.0)
-)
-select id from changed join corpus_versions using (knowledge_base_id)`
-
-export function versionsMaybePinned(database: Queryable, withinMs: number): Promise<readonly string[]> {
-  return readIds(database, VERSIONS_MAYBE_PINNED, [withinMs])
-}
-
-/** Active versions of the embedder that hashed words, which no gateway can ask any more. */
-const ACTIVE_LOCAL = `
-select b.slug as knowledge_base, v.id as version_id
-from active_versions a
-join corpus_versions v on v.id = a.version_id
-join knowledge_bases b on b.id = a.knowledge_base_id
-where v.embedding ->> 'provider' = 'local'
-order by b.slug`
+export const versionsMaybePinned = ids<[withinMs: number]>`
+  with changed as (
+    select knowledge_base_id from active_versions where activated_at > now() - make_interval(secs => $1 / 1000.0)
+    union
+    select knowledge_base_id from entitlements where updated_at > now() - make_interval(secs => $1 / 1000.0)
+    union
+    select knowledge_base_id from activations
+      where state = 'queued' or finished_at > now() - make_interval(secs => $1 / 1000.0)
+  )
+  select id from changed join corpus_versions using (knowledge_base_id)`
 
 const activeLocalSchema = z.object({ knowledge_base: z.string(), version_id: z.uuid() })
 
-export function activeLocalVersions(database: Queryable) {
-  return readRows(database, activeLocalSchema, ACTIVE_LOCAL)
-}
+/** Active versions of the embedder that hashed words, which no gateway can ask any more. */
+export const activeLocalVersions = rowsOf(activeLocalSchema)`
+  select b.slug as knowledge_base, v.id as version_id
+  from active_versions a
+  join corpus_versions v on v.id = a.version_id
+  join knowledge_bases b on b.id = a.knowledge_base_id
+  where v.embedding ->> 'provider' = 'local'
+  order by b.slug`
 
 /** What a knowledge base serves now. */
 const servingSchema = z.object({
@@ -264,29 +218,20 @@ const servingSchema = z.object({
   questionSet: z.string().nullable(),
 })
 
-const READ_SERVING = `
-select a.version_id as "versionId", v.facets, v.manifest_digest as "manifestDigest", v.embedding, v.profile,
-  v.evaluation ->> 'question_set' as "questionSet"
-from active_versions a
-join corpus_versions v on v.id = a.version_id
-where a.knowledge_base_id = $1`
-
-export function readServing(database: Queryable, knowledgeBaseId: string) {
-  return readRow(database, servingSchema, READ_SERVING, [knowledgeBaseId])
-}
+export const readServing = rowOf(servingSchema)<[knowledgeBaseId: string]>`
+  select a.version_id as "versionId", v.facets, v.manifest_digest as "manifestDigest", v.embedding, v.profile,
+    v.evaluation ->> 'question_set' as "questionSet"
+  from active_versions a
+  join corpus_versions v on v.id = a.version_id
+  where a.knowledge_base_id = $1`
 
 const activeRewriterSchema = z.object({ slug: z.string(), rewriter: rewriterSchema })
 
 /** Of each knowledge base whose active version has a rewriter that was asked canaries. */
-export function activeRewriters(database: Queryable) {
-  return readRows(
-    database,
-    activeRewriterSchema,
-    `select k.slug, v.profile -> 'rewriter' as rewriter
-     from active_versions a
-     join corpus_versions v on v.id = a.version_id
-     join knowledge_bases k on k.id = a.knowledge_base_id
-     where v.profile -> 'rewriter' ? 'canaries'
-     order by k.slug`,
-  )
-}
+export const activeRewriters = rowsOf(activeRewriterSchema)`
+  select k.slug, v.profile -> 'rewriter' as rewriter
+  from active_versions a
+  join corpus_versions v on v.id = a.version_id
+  join knowledge_bases k on k.id = a.knowledge_base_id
+  where v.profile -> 'rewriter' ? 'canaries'
+  order by k.slug`

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Withdrawn } from '#core/domain/search.ts'
 import type { Queryable } from './pool.ts'
-import { readRow, readRows, affectsRow } from './rows.ts'
+import { changesOne, execute, rowOf, rowsOf } from './rows.ts'
 import { signatureSchema } from './review-policies.ts'
 
 const withdrawalRow = z.object({
@@ -31,19 +31,12 @@ const COLUMNS = `w.id, w.knowledge_base_id, k.slug as knowledge_base, w.document
   w.reason, w.statement, w.signatures, w.created_at, w.restored_at, w.restoration, w.restoration_signatures
 from withdrawals w join knowledge_bases k on k.id = w.knowledge_base_id`
 
-const LIST = `select ${COLUMNS} where ($1::uuid is null or w.knowledge_base_id = $1)
-order by w.restored_at is not null, w.created_at desc, w.id limit $2`
-
 /** Those in force first, the newest first. @param knowledgeBaseId null: of every knowledge base. */
-export function listWithdrawals(database: Queryable, knowledgeBaseId: string | null, limit: number) {
-  return readRows(database, withdrawalRow, LIST, [knowledgeBaseId, limit])
-}
+export const listWithdrawals = rowsOf(withdrawalRow)<[knowledgeBaseId: string | null, limit: number]>`
+  select ${COLUMNS} where ($1::uuid is null or w.knowledge_base_id = $1)
+  order by w.restored_at is not null, w.created_at desc, w.id limit $2`
 
-const READ = `select ${COLUMNS} where w.id = $1`
-
-export function readWithdrawal(database: Queryable, id: string): Promise<WithdrawalRow | undefined> {
-  return readRow(database, withdrawalRow, READ, [id])
-}
+export const readWithdrawal = rowOf(withdrawalRow)<[id: string]>`select ${COLUMNS} where w.id = $1`
 
 export const withdrawalInForceSchema = z.object({
   id: z.uuid(),
@@ -54,32 +47,25 @@ export const withdrawalInForceSchema = z.object({
 /** A withdrawal in force, without what people read. */
 export type WithdrawalInForce = z.infer<typeof withdrawalInForceSchema>
 
-const IN_FORCE = `select id, document_id as document, provisions, chunk_id from withdrawals
-where knowledge_base_id = $1 and restored_at is null order by id`
-
-export function withdrawalsInForce(database: Queryable, knowledgeBaseId: string) {
-  return readRows(database, withdrawalInForceSchema, IN_FORCE, [knowledgeBaseId])
-}
+export const withdrawalsInForce = rowsOf(withdrawalInForceSchema)<[knowledgeBaseId: string]>`
+  select id, document_id as document, provisions, chunk_id from withdrawals
+  where knowledge_base_id = $1 and restored_at is null order by id`
 
 /** What a search leaves out for a withdrawal. */
 export function withdrawnOf({ document, provisions, chunk_id: chunkId }: Omit<WithdrawalInForce, 'id'>): Withdrawn {
   return { document, provisions, chunkId }
 }
 
-/** What was withdrawn of the version at an instant; gateways follow within 5 s. */
-const WITHDRAWN_AT = `
+const readInForceAt = rowsOf(withdrawalInForceSchema)<[versionId: string, at: Date]>`
 select w.id, w.document_id as document, w.provisions, w.chunk_id
 from withdrawals as w join corpus_versions as v on v.knowledge_base_id = w.knowledge_base_id
 where v.id = $1 and w.created_at <= $2 and (w.restored_at is null or w.restored_at > $2)
   and not v.withdrawals_decided @> array[w.id]`
 
+/** What was withdrawn of the version at an instant; gateways follow within 5 s. */
 export async function readWithdrawnAt(database: Queryable, versionId: string, at: Date): Promise<readonly Withdrawn[]> {
-  return (await readRows(database, withdrawalInForceSchema, WITHDRAWN_AT, [versionId, at])).map(withdrawnOf)
+  return (await readInForceAt(database, versionId, at)).map(withdrawnOf)
 }
-
-const INSERT = `insert into withdrawals
-  (id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 export type NewWithdrawal = Omit<
   WithdrawalRow,
@@ -87,21 +73,22 @@ export type NewWithdrawal = Omit<
 >
 
 /** In force on every gateway within the life of its cache. */
-export async function insertWithdrawal(client: Queryable, row: NewWithdrawal): Promise<void> {
+export const insertWithdrawal = execute.from((row: NewWithdrawal) => {
   const { id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures } = row
   const withdrawn = [id, knowledge_base_id, document_id, provisions, chunk_id]
-  await client.query(INSERT, [...withdrawn, label, reason, statement, JSON.stringify(signatures)])
-}
-
-const RESTORE = `update withdrawals set restored_at = now(), restoration = $2, restoration_signatures = $3
-where id = $1 and restored_at is null`
+  return [...withdrawn, label, reason, statement, JSON.stringify(signatures)]
+})`
+  insert into withdrawals
+    (id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 /** @returns false where it was restored before. */
-export function restoreWithdrawal(
-  client: Queryable,
-  id: string,
-  restoration: string,
-  signatures: WithdrawalRow['signatures'],
-): Promise<boolean> {
-  return affectsRow(client, RESTORE, [id, restoration, JSON.stringify(signatures)])
-}
+export const restoreWithdrawal = changesOne.from(
+  (id: string, restoration: string, signatures: WithdrawalRow['signatures']) => [
+    id,
+    restoration,
+    JSON.stringify(signatures),
+  ],
+)`
+  update withdrawals set restored_at = now(), restoration = $2, restoration_signatures = $3
+  where id = $1 and restored_at is null`

@@ -1,5 +1,5 @@
 import type { Queryable } from '#core/db/pool.ts'
-import { readClaimedRejections, type ClaimedReview } from '#core/db/reviews.ts'
+import { readClaimedReviews, type ClaimedReview } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
 import { readRegistry } from './approvals.ts'
@@ -19,7 +19,7 @@ interface Rejections {
 export async function readRejections(database: Queryable, versionId: string): Promise<Rejections> {
   const forged: string[] = []
   let registry: Registry | undefined
-  for await (const batch of readClaimedRejections(database, versionId)) {
+  for await (const batch of readClaimedReviews(database, versionId)) {
     for (const claim of batch) {
       registry ??= await readRegistry(database)
       if (rejects(claim, versionId, registry)) return { signed: true, forged }

@@ -1,6 +1,7 @@
 import { appendAudit } from '#core/db/audit.ts'
 import { succeedBuild } from '#core/db/builds.ts'
-import { inTransaction } from '#core/db/pool.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { inTransaction, type Queryable } from '#core/db/pool.ts'
 import {
   documentRowSchema,
   insertDocuments,
@@ -14,9 +15,21 @@ import type { Evaluated } from './evaluate.ts'
 import { profileIdOf, versionIdOf } from './ids.ts'
 import { StaleBuild } from './progress.ts'
 import { documentsFile, revisionsFile } from './read-import.ts'
-import { linesOf } from './row-files.ts'
+import { inGroups, linesOf } from './row-files.ts'
 import type { Corpus } from './sort.ts'
 import { decidedWithdrawals } from './withdrawn.ts'
+
+/** Inserts documents and revisions in groups, so that a statement has a bounded size whatever the size of the corpus. */
+export async function insertRows(
+  client: Queryable,
+  { knowledgeBaseId, workFolder }: Pick<CandidateContext, 'knowledgeBaseId' | 'workFolder'>,
+): Promise<void> {
+  const { insertRowsMax } = DATABASE_BOUNDS
+  for await (const group of inGroups(linesOf(documentsFile(workFolder), documentRowSchema), insertRowsMax))
+    await insertDocuments(client, knowledgeBaseId, group)
+  for await (const group of inGroups(linesOf(revisionsFile(workFolder), revisionRowSchema), insertRowsMax))
+    await insertRevisions(client, group)
+}
 
 /**
  * Makes the version visible. One transaction writes documents, revisions, version, the build's success and the audit
@@ -29,14 +42,13 @@ export async function publishCandidate(
   artifact: BuiltArtifact,
   { report, profile, files }: Evaluated,
 ): Promise<string> {
-  const { fence, knowledgeBaseId, workFolder } = context
+  const { fence, knowledgeBaseId } = context
   const versionId = versionIdOf(fence.buildId)
   await context.progress.begin('candidate', 0)
   await inTransaction(context.database, async (client) => {
     if (!(await succeedBuild(client, fence)))
       throw new StaleBuild(`build ${fence.buildId} was taken over by another run`)
-    await insertDocuments(client, knowledgeBaseId, linesOf(documentsFile(workFolder), documentRowSchema))
-    await insertRevisions(client, linesOf(revisionsFile(workFolder), revisionRowSchema))
+    await insertRows(client, context)
     await insertVersion(client, {
       id: versionId,
       knowledgeBaseId,

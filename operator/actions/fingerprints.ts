@@ -2,14 +2,14 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { createFingerprintKey, rewrapFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import {
   eraseFingerprintKeys,
+  fingerprintOwners,
   insertFingerprintKey,
-  listFingerprintOwners,
   lockFingerprintKeys,
   newestFingerprintEpoch,
   replaceFingerprintKeys,
 } from '#core/db/fingerprint-keys.ts'
 import type { FingerprintKeyRow, FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'
-import type { Database, Queryable } from '#core/db/pool.ts'
+import type { Queryable } from '#core/db/pool.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { OPERATOR_BOUNDS, withAudit, type Operator } from './operator.ts'
 import { idOf, organizationNamed } from './names.ts'
@@ -94,28 +94,19 @@ export async function rewrapFingerprints(
   const only = await idOf(organizationNamed, operator.database, input.organization)
   let [rewrapped, current, unopenedCount] = [0, 0, 0]
   const unopened: FingerprintsRewrapped['unopened'][number][] = []
-  for await (const owner of ownersOf(operator.database, only)) {
-    for (let afterEpoch: number | undefined = 0; afterEpoch !== undefined;) {
-      const batch: RewrappedBatch = await rewrapBatch(operator, owner, afterEpoch, input.serviceSecrets)
-      rewrapped += batch.rewrapped
-      unopenedCount += batch.unopened.length
-      current += batch.read - batch.rewrapped - batch.unopened.length
-      const named = batch.unopened.slice(0, OPERATOR_BOUNDS.rewrapUnopenedNamedMax - unopened.length)
-      unopened.push(...named.map((epoch) => ({ organization: owner.name, epoch })))
-      onProgress(rewrapped + current + unopenedCount)
-      afterEpoch = batch.nextAfter
-    }
-  }
+  for await (const owners of fingerprintOwners(operator.database, only, rewrapBatchMax))
+    for (const owner of owners)
+      for (let afterEpoch: number | undefined = 0; afterEpoch !== undefined;) {
+        const batch: RewrappedBatch = await rewrapBatch(operator, owner, afterEpoch, input.serviceSecrets)
+        rewrapped += batch.rewrapped
+        unopenedCount += batch.unopened.length
+        current += batch.read - batch.rewrapped - batch.unopened.length
+        const named = batch.unopened.slice(0, OPERATOR_BOUNDS.rewrapUnopenedNamedMax - unopened.length)
+        unopened.push(...named.map((epoch) => ({ organization: owner.name, epoch })))
+        onProgress(rewrapped + current + unopenedCount)
+        afterEpoch = batch.nextAfter
+      }
   return { rewrapped_keys: rewrapped, current_keys: current, unopened_keys: unopenedCount, unopened }
-}
-
-async function* ownersOf(database: Database, only: string | null): AsyncGenerator<FingerprintOwnerRow> {
-  for (let after: string | null = null; ;) {
-    const batch: readonly FingerprintOwnerRow[] = await listFingerprintOwners(database, { only, after }, rewrapBatchMax)
-    yield* batch
-    if (batch.length < rewrapBatchMax) return
-    after = batch.at(-1)?.id ?? null
-  }
 }
 
 type RewrappedBatch = Awaited<ReturnType<typeof rewrapBatch>>

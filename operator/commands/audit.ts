@@ -135,7 +135,7 @@ export async function verifyAudit(
   let found = given.length
   const registry = await readRegistry(database)
   const forged: string[] = []
-  for await (const batch of readClaimedReviews(database)) {
+  for await (const batch of readClaimedReviews(database, null)) {
     const kept: KeptHead[] = []
     for (const claim of batch) {
       const statement = signedStatement(claim, registry)

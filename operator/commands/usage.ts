@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { USAGE_GROUPS, usageReport } from '#core/db/usage.ts'
+import { USAGE_GROUPS, usageReports } from '#core/db/usage.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { instant, option, rows } from '#operator/command-line/inputs.ts'
@@ -49,7 +49,7 @@ export const commands: Commands = [
         const now = new Date()
         const { from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)), to = now } = input
         if (from >= to) throw new OperatorError('The time span is empty: give a --from before --to.')
-        const read = await usageReport(database, by, from, to, limit + 1)
+        const read = await usageReports[by](database, from, to, limit + 1)
         const [found, truncated] = [read.slice(0, limit), read.length > limit]
         const more = truncated ? `\nThere are more rows than these ${found.length}: ask for more with --rows.` : ''
         const empty = 'The ledger has nothing in this time: widen it with --from and --to.'

@@ -1,13 +1,11 @@
 import { pathToFileURL } from 'node:url'
 import { readImport } from '#core/db/imports.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import { documentRowSchema, insertDocuments, insertRevisions, revisionRowSchema } from '#core/db/versions.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
+import { insertRows } from '#jobs/version-build/candidate.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
 import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
-import { documentsFile, revisionsFile } from '#jobs/version-build/read-import.ts'
-import { linesOf } from '#jobs/version-build/row-files.ts'
 import { preparePassages } from '#jobs/version-build/sort.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { QUIET_BUILD } from '#test/jobs/version-build/quiet-build.ts'
@@ -44,10 +42,7 @@ const context: BuildContext = {
 }
 await preparePassages(context)
 tell('rows')
-await inTransaction(database, async (client) => {
-  await insertDocuments(client, source.knowledgeBaseId, linesOf(documentsFile(context.workFolder), documentRowSchema))
-  await insertRevisions(client, linesOf(revisionsFile(context.workFolder), revisionRowSchema))
-})
+await inTransaction(database, (client) => insertRows(client, context))
 tell('end')
 await database.end()
 process.disconnect()

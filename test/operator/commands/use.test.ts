@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '#core/db/pool.ts'
-import { usageReport } from '#core/db/usage.ts'
+import { usageReports } from '#core/db/usage.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { grantEntitlement } from '#operator/actions/entitlements.ts'
 import { exposureOf } from '#operator/actions/exposure.ts'
@@ -132,7 +132,7 @@ describe('usage report', () => {
   test('the same requests by organization, knowledge base and UTC day', async () => {
     const [from, to] = [new Date('2024-03-01'), new Date('2024-03-04')]
     const by = async (group: 'organization' | 'knowledge-base' | 'day'): Promise<unknown> =>
-      (await usageReport(operator.database, group, from, to, 10)).map((row) => [row.group, row.requests, row.charged])
+      (await usageReports[group](operator.database, from, to, 10)).map((row) => [row.group, row.requests, row.charged])
     expect(await by('organization')).toEqual([
       ['Bank', 5, 4],
       ['Fund', 1, 1],
