@@ -15,15 +15,6 @@ const PREFIX_CHARACTERS = 13
 export type KeyEnvironment = 'test' | 'live'
 export const RETRIEVAL_SCOPE = 'retrieval:read'
 
-export interface IssuedKey {
-  /** Shown once, never stored. */
-  readonly secret: string
-  readonly digest: Buffer
-  readonly pepperName: string
-  /** Enough to recognise a key in a list. */
-  readonly prefix: string
-}
-
 function base62(value: bigint, width: number): string {
   let text = ''
   for (let rest = value; text.length < width; rest /= 62n) text = `${ALPHABET[Number(rest % 62n)]}${text}`
@@ -34,13 +25,15 @@ function checksum(body: string): string {
   return base62(BigInt(crc32(body)), CHECKSUM_CHARACTERS)
 }
 
-export function issueKey(environment: KeyEnvironment, pepper: Pepper): IssuedKey {
+export function issueKey(environment: KeyEnvironment, pepper: Pepper) {
   const body = `erk_${environment}_${base62(BigInt(`0x${randomBytes(20).toString('hex')}`), RANDOM_CHARACTERS)}`
   const secret = body + checksum(body)
   return {
+    /** Shown once, never stored. */
     secret,
     digest: keyDigest(secret, pepper),
     pepperName: pepper.name,
+    /** Enough to recognise a key in a list. */
     prefix: secret.slice(0, PREFIX_CHARACTERS),
   }
 }

@@ -47,14 +47,7 @@ const stepSchema = z.object({
 /** A version on the rollback path. */
 export type RollbackStep = z.infer<typeof stepSchema>
 
-export interface RollbackPath {
-  /** Undefined where nothing is active, or the history does not end with the active version. */
-  readonly active: RollbackStep | undefined
-  /** Rejected since, so a rollback does not return to them. */
-  readonly passedOver: readonly RollbackStep[]
-  /** The version that a rollback returns to. */
-  readonly target: RollbackStep | undefined
-}
+export type RollbackPath = Awaited<ReturnType<typeof readRollbackPath>>
 
 const readSteps = rowsOf(stepSchema)<[knowledgeBaseId: string]>`
 with recursive ${ROLLBACK_PATH}
@@ -65,12 +58,16 @@ from rollback_path w join activations a using (knowledge_base_id, sequence)
 where w.knowledge_base_id = $1
 order by w.step`
 
-/** @param isRejected verifies what reviews claim; without it no claim counts. */
+/**
+ * @param isRejected verifies what reviews claim; without it no claim counts.
+ * @returns `active`: undefined where nothing is active, or the history does not end with it. `passedOver`: rejected since,
+ * so a rollback does not return to them. `target`: the version that it returns to.
+ */
 export async function readRollbackPath(
   database: Queryable,
   knowledgeBaseId: string,
   isRejected: (step: RollbackStep) => Promise<boolean> = () => Promise.resolve(false),
-): Promise<RollbackPath> {
+) {
   const [active, ...earlier] = await readSteps(database, knowledgeBaseId)
   const passedOver: RollbackStep[] = []
   for (const step of earlier) {

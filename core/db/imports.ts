@@ -22,12 +22,7 @@ const snapshotSchema = z.object({
 export type SourceSnapshot = Readonly<z.infer<typeof snapshotSchema>>
 
 /** The input of a build: the mapping, and the snapshots in the order of their capture. */
-export interface ImportRow {
-  readonly id: string
-  readonly knowledgeBaseId: string
-  readonly mapping: unknown
-  readonly snapshots: readonly SourceSnapshot[]
-}
+export type ImportRow = Awaited<ReturnType<typeof readImport>>
 
 /**
  * The same bytes of the same source are one snapshot, with one id. Two imports at once may meet at either unique index,
@@ -118,7 +113,7 @@ where i.id = $1
 order by wanted.ordinal`
 
 /** @throws OperatorError when there is no such import. */
-export async function readImport(database: Queryable, id: string): Promise<ImportRow> {
+export async function readImport(database: Queryable, id: string) {
   const found = await readImportRow(database, id)
   if (found === undefined)
     throw new OperatorError(`There is no import ${id}: run "operator import" and build from the id it prints.`)

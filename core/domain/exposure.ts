@@ -9,27 +9,9 @@ export interface ServedPassage {
 }
 
 /** Where serving stops, in passages, and how many are forgotten with each UTC day. */
-export interface ExposureMark {
-  readonly hard: number
-  readonly daily: number
-}
+type ExposureMark = ReturnType<typeof documentMark>
 
-export interface ExposureMarks {
-  readonly windowDays: number
-  readonly corpus: ExposureMark & {
-    /** From here on the rate is lower. */
-    readonly soft: number
-  }
-  /** Of each document: the larger of its share and its floor, in the same way for what is forgotten each day. */
-  readonly document: {
-    readonly share: number
-    readonly floor: number
-    readonly dailyShare: number
-    readonly dailyFloor: number
-    /** Part of the mark from which the rate is lower. */
-    readonly softPart: number
-  }
-}
+type ExposureMarks = ReturnType<typeof exposureMarks>
 
 /** Small corpora cannot afford a mark of their own size; below this part of the floor the rate stays as it is. */
 const SOFT_FLOOR_PART = 0.2
@@ -48,7 +30,7 @@ export interface Exposed {
 export function exposureMarks(
   exposure: PlanLimits['exposure'],
   { environment, corpusPassages, exposureAllowance }: Exposed,
-): ExposureMarks {
+) {
   const test = environment === 'test'
   const part = test ? exposure.test_share : 1
   const floorOf = (floor: number): number => (test ? Math.ceil(floor * TEST_FLOOR_PART) : floor)
@@ -59,22 +41,25 @@ export function exposureMarks(
   return {
     windowDays: exposure.window_days,
     corpus: {
+      /** From here on the rate is lower. */
       soft: larger(exposure.soft_share, Math.ceil(corpusFloor * SOFT_FLOOR_PART)) + exposureAllowance,
       hard: larger(exposure.hard_share, corpusFloor) + exposureAllowance,
       daily: larger(exposure.daily_share, dailyFloor),
     },
+    /** Of each document: the larger of its share and its floor, in the same way for what is forgotten each day. */
     document: {
       share: exposure.document_share * part,
       floor: documentFloor,
       dailyShare: exposure.document_daily_share * part,
       dailyFloor,
+      /** Part of the mark from which the rate is lower. */
       softPart: exposure.soft_share / exposure.hard_share,
     },
   }
 }
 
 /** @param passages of the document. */
-export function documentMark({ document }: ExposureMarks, passages: number, exposureAllowance: number): ExposureMark {
+export function documentMark({ document }: ExposureMarks, passages: number, exposureAllowance: number) {
   return {
     hard: Math.max(Math.floor(document.share * passages), document.floor) + exposureAllowance,
     daily: Math.max(Math.floor(document.dailyShare * passages), document.dailyFloor),

@@ -1,13 +1,3 @@
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-
-/** What a model was trained with, as its card states it. */
-export interface KnownModel {
-  readonly query_prefix: EmbeddingSpace['query_prefix']
-  readonly passage_prefix: EmbeddingSpace['passage_prefix']
-  /** Tokens of one text; the rest is cut or refused. */
-  readonly tokensMax: number
-}
-
 const TASK = 'Instruct: Given a web search query, retrieve relevant passages that answer the query\n'
 const REPRESENT = 'Represent this sentence for searching relevant passages: '
 
@@ -39,8 +29,11 @@ const KNOWN: readonly (readonly [pattern: RegExp, query: string, passage: string
   [/\btext-embedding-(?:3-small|3-large|ada-002)\b/, '', '', 8_191],
 ]
 
-/** Returns what is known of a model; undefined for any other. */
-export function knownModel(name: string): KnownModel | undefined {
+/**
+ * Returns what is known of a model; undefined for any other.
+ * @returns `tokensMax`: of one text; the rest is cut or refused.
+ */
+export function knownModel(name: string) {
   const found = KNOWN.find(([pattern]) => pattern.test(name.toLowerCase().replaceAll('_', '-')))
   if (found === undefined) return undefined
   const [, query_prefix, passage_prefix, tokensMax] = found

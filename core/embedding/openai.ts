@@ -178,17 +178,14 @@ function overlongOf(texts: readonly string[], { tokens }: EmbeddingsReply, token
 }
 
 /** What one word shows of a model. */
-export interface ProbedModel {
-  readonly dimensions: number
-  readonly modelDigest: string | undefined
-}
+export type ProbedModel = Awaited<ReturnType<typeof probeModel>>
 
 /** Returns the dimensions of a model's vectors and its digest, if the endpoint tells one, by embedding one word. */
 export async function probeModel(
   asked: { readonly model: string; readonly dimensions?: number },
   { endpoint, clock, policies }: OpenAiOptions,
   signal: AbortSignal,
-): Promise<ProbedModel> {
+) {
   const about = { first: 0, count: 1 }
   const texts = ['dimensions']
   try {

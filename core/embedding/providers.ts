@@ -91,14 +91,13 @@ async function readServedModels(
   return listSchema.safeParse(reply).data?.data
 }
 
-interface Listed {
-  /** Undefined: the endpoint tells no list, as many do; then configuration and known models count. */
-  readonly models: readonly ServedModel[] | undefined
-  /** It did not answer, and may tell one later. */
-  readonly failure: EndpointFailure | undefined
-}
+type Listed = Awaited<ReturnType<typeof listedModels>>
 
-async function listedModels({ endpoint }: OpenAiOptions, signal: AbortSignal): Promise<Listed> {
+/**
+ * @returns no `models` where the endpoint tells no list, as many do (then configuration and known models count), with a
+ * `failure` where it did not answer and may tell one later.
+ */
+async function listedModels({ endpoint }: OpenAiOptions, signal: AbortSignal) {
   try {
     return { models: await readServedModels(endpoint, signal), failure: undefined }
   } catch (error) {

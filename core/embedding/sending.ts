@@ -112,29 +112,23 @@ export function estimateTokens(text: string): number {
 }
 
 /** When the next request to one endpoint may be sent. Concurrent requests share it. */
-interface RateLimit {
-  /**
-   * Waits until a request with this estimate of tokens may be sent, and charges them. Returns early once the signal is
-   * aborted.
-   */
-  admit(tokens: number, signal: AbortSignal): Promise<void>
-  /** Corrects a charge: to the tokens that the endpoint reported, or to 0 where it refused the request. */
-  correct(charged: number, used: number): void
-  /** Delays every request, because the endpoint has asked for it. */
-  delay(ms: number): void
-}
+type RateLimit = ReturnType<typeof createRateLimit>
 
 /**
  * A leaky bucket (ITU-T I.371, virtual scheduling) without a burst: a request starts when the tokens before it have
  * drained. In any minute at most the limit is started, and the request that passes it.
  */
-function createRateLimit(tokensPerMinute: number | undefined, clock: Clock): RateLimit {
+function createRateLimit(tokensPerMinute: number | undefined, clock: Clock) {
   const msPerToken = tokensPerMinute === undefined ? 0 : 60_000 / tokensPerMinute
   let drainedAtMs = 0
   let delayedUntilMs = 0
 
   return {
-    async admit(tokens, signal) {
+    /**
+     * Waits until a request with this estimate of tokens may be sent, and charges them. Returns early once the signal is
+     * aborted.
+     */
+    async admit(tokens: number, signal: AbortSignal) {
       const startMs = Math.max(clock.nowMs(), drainedAtMs)
       drainedAtMs = startMs + tokens * msPerToken
       for (;;) {
@@ -143,10 +137,12 @@ function createRateLimit(tokensPerMinute: number | undefined, clock: Clock): Rat
         await clock.sleep(Math.min(waitMs, EMBEDDING_BOUNDS.embedRateSleepMaxMs), signal)
       }
     },
-    correct(charged, used) {
+    /** Corrects a charge: to the tokens that the endpoint reported, or to 0 where it refused the request. */
+    correct(charged: number, used: number) {
       drainedAtMs += (used - charged) * msPerToken
     },
-    delay(ms) {
+    /** Delays every request, because the endpoint has asked for it. */
+    delay(ms: number) {
       delayedUntilMs = Math.max(delayedUntilMs, clock.nowMs() + ms)
     },
   }

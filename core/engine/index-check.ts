@@ -31,18 +31,8 @@ const statsSchema = z.object({
   ),
 })
 
-/** What a short request tells of an index. */
-export interface IndexLook {
-  readonly uuid: string
-  readonly count: number
-  /** See `engineSchema`. */
-  readonly operations: number
-  /** Segments of the shard that has most; 0: none. */
-  readonly segmentsMax: number
-}
-
 /** @throws EngineError `missing`: there is no such index. `unavailable`: a primary shard did not answer. */
-export async function lookAt(client: EngineClient, index: string, shards: number): Promise<IndexLook> {
+export async function lookAt(client: EngineClient, index: string, shards: number) {
   const path = `/${index}/_stats/docs,segments`
   const reply = await client.request({ method: 'GET', path, query: { level: 'shards' } }, statsSchema)
   const stats = reply.indices[index]
@@ -54,7 +44,9 @@ export async function lookAt(client: EngineClient, index: string, shards: number
   return {
     uuid: stats.uuid,
     count: stats.primaries.docs.count,
+    /** See `engineSchema`. */
     operations: primaries.reduce((sum, { seq_no }) => sum + seq_no.max_seq_no + 1, 0),
+    /** Segments of the shard that has most; 0: none. */
     segmentsMax: Math.max(...primaries.map(({ segments }) => segments?.count ?? 0)),
   }
 }
@@ -95,23 +87,17 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface IndexContent {
-  /** See `createDocumentsDigest`. */
-  readonly digest: string
-  /** A row whose vector is not that of the artifact. */
-  readonly alteredRow: number | undefined
-}
-
 /**
  * Reads every document of an index in the order of rows. The index does not give vectors back, so it is asked for
  * their inner products with a random vector: equal products are equal vectors, but for rounding. @throws EngineError
+ * @returns the `digest` of `createDocumentsDigest`, and a row whose vector is not that of the artifact.
  */
 export async function readIndex(
   client: EngineClient,
   described: Pick<EngineDescription, 'index' | 'shards' | 'count'>,
   { folder, dimensions }: SignedFolder,
   options: ReadOptions = {},
-): Promise<IndexContent> {
+) {
   const digest = createDocumentsDigest()
   const probe = dimensions === undefined ? undefined : randomUnit(dimensions)
   const signed = dimensions === undefined ? undefined : openRowFile(join(folder, 'vectors.f32'), dimensions)

@@ -9,17 +9,11 @@ export interface FileDigest {
 }
 
 /** A new file that is hashed while it is written. */
-export interface HashedFile {
-  write(bytes: Uint8Array): Promise<void>
-  /** Flushes, fsyncs and closes. */
-  finish(): Promise<FileDigest>
-  /** Closes without finishing; harmless after `finish`. */
-  abandon(): Promise<void>
-}
+export type HashedFile = Awaited<ReturnType<typeof openHashedFile>>
 
 const BUFFER_BYTES = 1024 * 1024
 
-export async function openHashedFile(path: string): Promise<HashedFile> {
+export async function openHashedFile(path: string) {
   const file = await open(path, 'wx')
   const hash = createHash('sha256')
   const buffer = Buffer.alloc(BUFFER_BYTES)
@@ -39,7 +33,7 @@ export async function openHashedFile(path: string): Promise<HashedFile> {
     await file.close()
   }
   return {
-    async write(bytes) {
+    async write(bytes: Uint8Array) {
       if (buffered + bytes.length > BUFFER_BYTES) {
         await flush(buffer.subarray(0, buffered))
         buffered = 0
@@ -48,12 +42,14 @@ export async function openHashedFile(path: string): Promise<HashedFile> {
       buffer.set(bytes, buffered)
       buffered += bytes.length
     },
+    /** Flushes, fsyncs and closes. */
     async finish() {
       await flush(buffer.subarray(0, buffered))
       await file.sync()
       await close()
       return { bytes: total, sha256: hash.digest('hex') }
     },
+    /** Closes without finishing; harmless after `finish`. */
     abandon: close,
   }
 }

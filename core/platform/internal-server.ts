@@ -5,11 +5,7 @@ import { PLATFORM_BOUNDS } from './bounds.ts'
 import { hostAndPort } from './config.ts'
 import type { Log } from './log.ts'
 
-export interface InternalServer {
-  /** Undefined where the address was taken. */
-  readonly port: number | undefined
-  close(): Promise<void>
-}
+export type InternalServer = Awaited<ReturnType<typeof serveInternal>>
 
 /** What `/readyz` says; a process with a fault is not ready. */
 export interface ReadyState {
@@ -45,7 +41,7 @@ export async function serveInternal(
   internal: Internal,
   log: Log,
   whenTaken: 'fail' | 'go on' = 'go on',
-): Promise<InternalServer> {
+) {
   const server = createServer({ requestTimeout: PLATFORM_BOUNDS.internalRequestTimeoutMs }, (request, reply) => {
     const path = request.url?.split('?', 1)[0] ?? ''
     const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -68,9 +64,10 @@ export async function serveInternal(
     server.listen(hostAndPort(listen))
   })
   return {
+    /** Undefined where the address was taken. */
     port: listening ? (server.address() as AddressInfo).port : undefined,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         if (!listening) return resolve()
         server.close(() => resolve())
         server.closeAllConnections()

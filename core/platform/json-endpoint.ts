@@ -26,11 +26,7 @@ export interface CallBounds {
 }
 
 /** Each call sends one request, once, and returns the JSON of the reply. @throws EndpointFailure */
-export interface JsonEndpoint {
-  embeddings(body: OpenAI.EmbeddingCreateParams, bounds: CallBounds): Promise<unknown>
-  chat(body: ChatRequest, bounds: CallBounds): Promise<unknown>
-  models(bounds: CallBounds): Promise<unknown>
-}
+export type JsonEndpoint = ReturnType<typeof createJsonEndpoint>
 
 /** One request failed. The message never contains what was sent or what the endpoint wrote. */
 export class EndpointFailure extends Error {
@@ -76,7 +72,7 @@ export function tokensIn(reply: unknown): number | null {
  * An HTTP endpoint with the conventions of OpenAI. Retries are left to the caller. The 236 modules of `openai` are loaded
  * only where an endpoint is configured.
  */
-export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
+export function createJsonEndpoint(address: EndpointAddress) {
   const library = openClient(address)
   // Each request reports what failed here.
   library.catch(() => undefined)
@@ -84,11 +80,11 @@ export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
     ask(address, bounds, async (boundedFetch) => send((await library).withOptions({ fetch: boundedFetch })))
   return {
     // The body is sent as it is, without a format if it states none. The client would decode what it did not ask for.
-    embeddings: (body, bounds) =>
+    embeddings: (body: OpenAI.EmbeddingCreateParams, bounds: CallBounds) =>
       askBy(bounds, (client) => client.embeddings.create({ ...body, encoding_format: 'base64' }, { body })),
     // Without the client, which adds a fifth of a millisecond of CPU and nothing that is used here.
-    chat: (body, bounds) => postJson(address, '/chat/completions', body, bounds),
-    models: (bounds) => askBy(bounds, (client) => client.get('/models')),
+    chat: (body: ChatRequest, bounds: CallBounds) => postJson(address, '/chat/completions', body, bounds),
+    models: (bounds: CallBounds) => askBy(bounds, (client) => client.get('/models')),
   }
 }
 

@@ -84,14 +84,7 @@ interface Branch {
   count: number
 }
 
-/** Counts by label values; nothing but integers changes until a scrape. */
-export interface Tally {
-  /** @param values of the labels, in their order. Past `metricSeriesMax` series, each value is `other`. */
-  add(...values: readonly string[]): void
-  register(registry: Registry): void
-}
-
-export function createTally(name: string, help: string, labelNames: readonly string[]): Tally {
+export function createTally(name: string, help: string, labelNames: readonly string[]) {
   const root: Branch = { below: new Map(), count: 0 }
   const series: { readonly labels: Labels; readonly branch: Branch }[] = []
   const others = labelNames.map(() => 'other')
@@ -112,13 +105,14 @@ export function createTally(name: string, help: string, labelNames: readonly str
     return branch
   }
   return {
-    add(...values) {
+    /** @param values of the labels, in their order. Past `metricSeriesMax` series, each value is `other`. */
+    add(...values: readonly string[]) {
       const known = branchOf(values)
       if (known !== undefined) known.count++
       else if (series.length < PLATFORM_BOUNDS.metricSeriesMax) grown(values).count++
       else (branchOf(others) ?? grown(others)).count++
     },
-    register: (registry) =>
+    register: (registry: Registry) =>
       collected(registry, name, help, labelNames, () => series.map(({ labels, branch }) => [labels, branch.count])),
   }
 }
@@ -133,13 +127,7 @@ export function createBoundedNames(max: number): (name: string) => string {
   }
 }
 
-export interface Disk {
-  readonly place: string
-  readonly freeBytes: number
-  readonly totalBytes: number
-}
-
-export function diskOf(place: string, path: string): Disk {
+export function diskOf(place: string, path: string) {
   const { bavail, blocks, bsize } = statfsSync(path)
   return { place, freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }

@@ -96,22 +96,14 @@ export function createConnectionHealth(name: string, log: Log): ConnectionHealth
 const NOT_TRIED = 'Redis is not connected yet'
 const NO_ANSWER = 'Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.'
 
-interface Fault {
-  text(): string | undefined
-  /** Logs only a cause that is new: an attempt is made several times a second. */
-  set(text: string, cause: Error): void
-  clear(): void
-  /** Nothing is logged any more. */
-  mute(): void
-}
-
-function createFault(name: string, log: Log): Fault {
+function createFault(name: string, log: Log) {
   let current: string | undefined = NOT_TRIED
   let logged = ''
   let muted = false
   return {
     text: () => current,
-    set(text, cause) {
+    /** Logs only a cause that is new: an attempt is made several times a second. */
+    set(text: string, cause: Error) {
       current = text
       const described = describeCause(cause)
       if (described !== logged && !muted) log.warn('redis connection', { connection: name }, cause)
@@ -121,6 +113,7 @@ function createFault(name: string, log: Log): Fault {
       current = undefined
       logged = ''
     },
+    /** Nothing is logged any more. */
     mute() {
       muted = true
     },

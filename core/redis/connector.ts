@@ -1,18 +1,13 @@
 import { Socket, connect as connectPlain } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { AbstractConnector, type RedisOptions } from 'ioredis'
+import { AbstractConnector } from 'ioredis'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { setTimeoutAfterIo } from './timeout-after-io.ts'
 import { parseInfo, serverFaultOf, type ServerFault } from './server-check.ts'
 import type { RedisAddress } from './url.ts'
 
 /** The open sockets of one target: those of a client and of its duplicates. */
-export interface Links {
-  /** The option of ioredis that makes clients connect through these links. */
-  readonly Connector: NonNullable<RedisOptions['Connector']>
-  /** Destroys every socket, except those to `keep`. Their clients connect again. @returns whether there was one. */
-  leave(reason: Error, keep?: RedisAddress): boolean
-}
+export type Links = ReturnType<typeof createLinks>
 
 /**
  * Creates the connector of ioredis clients. A client becomes ready only on a server that `serverFaultOf` accepts. Failed
@@ -23,7 +18,7 @@ export function createLinks(deps: {
   readonly locate: () => Promise<RedisAddress>
   readonly tls: boolean
   readonly onRefusal: (serverFault: ServerFault) => void
-}): Links {
+}) {
   const { locate, tls, onRefusal } = deps
   const open = new Map<Socket, RedisAddress>()
 
@@ -70,8 +65,10 @@ export function createLinks(deps: {
   }
 
   return {
+    /** The option of ioredis that makes clients connect through these links. */
     Connector: PrimaryConnector,
-    leave(reason, keep) {
+    /** Destroys every socket, except those to `keep`. Their clients connect again. @returns whether there was one. */
+    leave(reason: Error, keep?: RedisAddress) {
       const left = [...open].filter(([, { host, port }]) => host !== keep?.host || port !== keep.port)
       for (const [socket] of left) socket.destroy(reason)
       return left.length > 0

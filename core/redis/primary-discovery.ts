@@ -58,13 +58,8 @@ function openSentinels(
 const addressReply = z.tuple([z.string(), z.coerce.number()])
 const stateReply = z.array(z.string())
 
-interface SentinelAnswer {
-  readonly address: RedisAddress
-  /** Grows with each failover. */
-  readonly configEpoch: number
-}
-
-async function ask(client: Redis, primaryName: string): Promise<SentinelAnswer> {
+/** @returns `configEpoch`, which grows with each failover. */
+async function ask(client: Redis, primaryName: string) {
   // The first command has the new address as soon as the new primary is promoted, the second one only later.
   const [address, state] = await Promise.all([
     client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', primaryName),

@@ -3,12 +3,7 @@ import { DAY_MS, utcDay } from '#core/platform/time.ts'
 import { REDIS_BOUNDS } from './bounds.ts'
 
 /** Counts of refused requests by UTC day, client, status and reason: nothing else is on record of them. */
-export interface Refusals {
-  /** @param clientId '': the key is of no client. */
-  add(clientId: string, status: number, reason: string): void
-  /** Sends what is counted. */
-  close(): Promise<void>
-}
+export type Refusals = ReturnType<typeof countRefusals>
 
 export interface RefusalCount {
   readonly day: string
@@ -21,7 +16,7 @@ export interface RefusalCount {
 const keyOf = (day: string): string => `evidence:refused:${day}`
 
 /** Collects counts and sends them every few seconds. While Redis is away they are kept. */
-export function countRefusals(redis: Redis): Refusals {
+export function countRefusals(redis: Redis) {
   let counts = new Map<string, number>()
 
   async function send(): Promise<void> {
@@ -36,11 +31,13 @@ export function countRefusals(redis: Redis): Refusals {
   }
   const timer = setInterval(() => void send().catch(() => undefined), REDIS_BOUNDS.statusEveryMs).unref()
   return {
-    add(clientId, status, reason) {
+    /** @param clientId '': the key is of no client. */
+    add(clientId: string, status: number, reason: string) {
       const field = `${clientId}|${status}|${reason}`
       const known = counts.get(field)
       if (known !== undefined || counts.size < REDIS_BOUNDS.refusalsCollectedMax) counts.set(field, (known ?? 0) + 1)
     },
+    /** Sends what is counted. */
     async close() {
       clearInterval(timer)
       await send().catch(() => undefined)

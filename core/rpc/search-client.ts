@@ -58,14 +58,9 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
 
 type CallOptions = readonly [timeoutMs: number, signal?: AbortSignal | undefined, about?: CallFacts | undefined]
 
-interface Channel {
-  call<Reply>(method: string, request: object, ...options: CallOptions): Promise<Reply>
-  /** Closes it once its calls have ended. */
-  retire(): void
-  close(): void
-}
+type Channel = ReturnType<typeof openChannel>
 
-function openChannel(address: string, channelCredentials: ChannelCredentials): Channel {
+function openChannel(address: string, channelCredentials: ChannelCredentials) {
   const client: Client = new SearchNodeConstructor(address, channelCredentials, {
     'grpc.max_receive_message_length': RPC_BOUNDS.grpcMessageBytesMax,
     // Statistics of calls are not needed.
@@ -88,6 +83,7 @@ function openChannel(address: string, channelCredentials: ChannelCredentials): C
         if (retired && calls === 0) client.close()
       }
     },
+    /** Closes it once its calls have ended. */
     retire() {
       retired = true
       if (calls === 0) client.close()

@@ -4,7 +4,7 @@ import type { Queryable } from '#core/db/pool.ts'
 import { LOCAL_VERSION } from '#core/embedding/embedder.ts'
 import { readPredecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
-import { readApproval, readReturnApproval, type Approved } from '#jobs/review/approvals.ts'
+import { readApproval, readReturnApproval } from '#jobs/review/approvals.ts'
 import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { isRejected } from '#jobs/review/rejections.ts'
 import { assertPassed } from '#jobs/review/transition.ts'
@@ -17,23 +17,17 @@ export const POINTER_MOVED =
   'Another version became active since this was asked for: check "operator versions list" and activate again if it ' +
   'is still wanted.'
 
-/** A version that may become active. */
-export interface Activatable {
-  readonly version: VersionRow
-  /** Undefined for a rollback that the policy lets an operator make alone. */
-  readonly approved: Approved | undefined
-}
-
 /**
  * Checks that a version may become active. The check runs when it is asked for, before the activation, and again
  * inside its transaction.
  * @throws ReviewRefused
+ * @returns `approved`: undefined for a rollback that the policy lets an operator make alone.
  */
 export async function checkActivatable(
   database: Queryable,
   activation: AskedActivation,
   version: VersionRow | undefined,
-): Promise<Activatable> {
+) {
   assertActivatable(activation, version)
   if (await isRejected(database, version))
     throw new ReviewRefused('A review rejects the version, which is for good: build another candidate.')

@@ -72,14 +72,11 @@ export async function activate(
   }
 }
 
-interface Checked {
-  readonly version: VersionRow
-  /** The first changes by label, for the audit trail; undefined: a rollback, or no version is replaced. */
-  readonly changes: readonly string[] | undefined
-}
-
-/** @throws ReviewRefused */
-async function check({ database, store, traceDir }: ActivateDeps, activation: ActivationRow): Promise<Checked> {
+/**
+ * @throws ReviewRefused
+ * @returns the first changes by label, for the audit trail; undefined for a rollback, and where no version is replaced.
+ */
+async function check({ database, store, traceDir }: ActivateDeps, activation: ActivationRow) {
   const found = await readVersion(database, activation.version_id)
   const { knowledge_base_id: id } = activation
   const fork = found && (await forkOf(database, traceDir, { id, slug: found.knowledge_base }))

@@ -78,14 +78,10 @@ function encodeWith(tokenize: Tokenize, lanes: Readonly<Record<Lane, LaneQueue>>
   }
 }
 
-interface LaneQueue {
-  encode(windows: readonly (readonly number[])[], signal: AbortSignal): Promise<readonly Float32Array[]>
-  waiting(): number
-  close(): Promise<void>
-}
+type LaneQueue = ReturnType<typeof createLane>
 
 /** One thread and its session, behind a bounded queue of requests. A thread that ends is replaced with the next run. */
-function createLane(model: ModelFolder, threads: number, lane: Lane): LaneQueue {
+function createLane(model: ModelFolder, threads: number, lane: Lane) {
   const { dimensions, pooling, padToken, graphFile: file } = model
   const graph: Graph = { file, threads, yields: lane === 'batches', dimensions, pooling, padToken }
   const isQuestions = lane === 'questions'
@@ -105,7 +101,7 @@ function createLane(model: ModelFolder, threads: number, lane: Lane): LaneQueue 
   const waiting = (): number => oneAtATime.pendingCount
   return {
     waiting,
-    async encode(windows, signal) {
+    async encode(windows: readonly (readonly number[])[], signal: AbortSignal) {
       if (waiting() >= waitingMax) throw new EncoderBusy(429, `${waitingMax} ${lane} wait already`)
       const endMs = performance.now() + timeoutMs
       return await oneAtATime(async () => {

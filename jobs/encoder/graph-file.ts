@@ -77,11 +77,7 @@ function* fieldsOf(file: number, from: number, to: number): Generator<Field> {
   }
 }
 
-interface Varint {
-  readonly value: number
-  /** Place of the byte after it. */
-  readonly next: number
-}
+type Varint = ReturnType<typeof readVarint>
 
 /** Bytes of a value, by its wire type (https://protobuf.dev/programming-guides/encoding). */
 function sizeOf(wireType: number, first: Varint, from: number): number {
@@ -99,7 +95,8 @@ function sizeOf(wireType: number, first: Varint, from: number): number {
   }
 }
 
-function readVarint(bytes: Buffer, from: number): Varint {
+/** @returns `next`: the place of the byte after it. */
+function readVarint(bytes: Buffer, from: number) {
   let value = 0
   for (let at = from; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0

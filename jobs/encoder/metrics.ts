@@ -1,17 +1,13 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram } from 'prom-client'
 import { createRegistry } from '#core/platform/metrics.ts'
 import { LANES, type Encoded, type Lane } from './encoder.ts'
 
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 240]
 
 /** Prometheus metrics of the encoder. */
-export interface EncoderMetrics {
-  finished(status: number): void
-  encoded(encoded: Encoded, seconds: number): void
-  readonly registry: Registry
-}
+export type EncoderMetrics = ReturnType<typeof createEncoderMetrics>
 
-export function createEncoderMetrics(waiting: (lane: Lane) => number): EncoderMetrics {
+export function createEncoderMetrics(waiting: (lane: Lane) => number) {
   const registry = createRegistry()
   const registers = [registry]
   const requests = new Counter({
@@ -56,8 +52,8 @@ export function createEncoderMetrics(waiting: (lane: Lane) => number): EncoderMe
     },
   })
   return {
-    finished: (status) => requests.inc({ status: String(status) }),
-    encoded: ({ lane, tokens: count, windowed: long }, seconds) => {
+    finished: (status: number) => requests.inc({ status: String(status) }),
+    encoded: ({ lane, tokens: count, windowed: long }: Encoded, seconds: number) => {
       duration.observe({ lane }, seconds)
       tokens.inc({ lane }, count)
       windowed.inc(long)

@@ -9,26 +9,13 @@ import { digestFile } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
 import { CATALOGUE, FETCHED_FILE } from '#jobs/encoder/models/catalogue.ts'
-import { createTokenize, type Tokenize } from './tokenizer.ts'
+import { createTokenize } from './tokenizer.ts'
 
 /** How the vectors of a text's tokens become one. */
 export type Pooling = 'mean' | 'first'
 
 /** What this process takes from a model folder in the layout of sentence-transformers. */
-export interface ModelFolder {
-  readonly name: string
-  /** SHA-256 in hex over the name and SHA-256 of every file that the vectors depend on. */
-  readonly digest: string
-  readonly graphFile: string
-  readonly dimensions: number
-  /** Tokens of one run, with those that the model adds. */
-  readonly tokensMax: number
-  readonly pooling: Pooling
-  readonly padToken: number
-  readonly prompts: { readonly query: string; readonly passage: string }
-  /** Reads the vocabulary, once. @throws OperatorError */
-  openTokenizer(): Promise<Tokenize>
-}
+export type ModelFolder = Awaited<ReturnType<typeof readModelFolder>>
 
 const TOKENIZER = 'tokenizer.json'
 const GRAPH = 'onnx/model.onnx'
@@ -69,7 +56,7 @@ const POOLINGS: Readonly<Record<string, Pooling>> = {
  * Reads a model folder, except for vocabulary and graph, which are only hashed.
  * @throws OperatorError for a folder that lacks a file, or asks for what this process cannot do, by its name.
  */
-export async function readModelFolder(path: string): Promise<ModelFolder> {
+export async function readModelFolder(path: string) {
   const folder = resolve(path)
   const files = openFolder(folder)
   const modules = await files.json('modules.json', modulesSchema)
@@ -92,11 +79,14 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
     name: basename(folder),
     graphFile: join(folder, GRAPH),
     dimensions: config.hidden_size,
+    /** Tokens of one run, with those that the model adds. */
     tokensMax,
     pooling: pooling.pooling,
     padToken: config.pad_token_id,
     prompts: leads,
+    /** SHA-256 in hex over the name and SHA-256 of every file that the vectors depend on. */
     digest: await files.digestWith([TOKENIZER, GRAPH], GRAPH_WEIGHTS),
+    /** Reads the vocabulary, once. @throws OperatorError */
     async openTokenizer() {
       const tokenizer = await files.json(TOKENIZER, tokenizerSchema)
       return createTokenize({ tokenizer, tokenizerConfig, tokensMax, prompts: leads })
@@ -104,21 +94,16 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   }
 }
 
-interface OpenFolder {
-  /** @param absent what a missing file counts as; undefined: it is refused. */
-  json<T>(name: string, schema: z.ZodType<T>, absent?: T | object): Promise<T>
-  /** The digest of the files that were read and of these. */
-  digestWith(required: readonly string[], optional: readonly string[]): Promise<string>
-  refusal(what: string): OperatorError
-}
+type OpenFolder = ReturnType<typeof openFolder>
 
-function openFolder(folder: string): OpenFolder {
+function openFolder(folder: string) {
   const digests: string[] = []
   const refusal = (what: string): OperatorError =>
     new OperatorError(`The model folder ${folder} cannot be used: ${what}. See docs/deploy/models.md for its layout.`)
   return {
     refusal,
-    async json(name, schema, absent) {
+    /** @param absent what a missing file counts as; undefined: it is refused. */
+    async json<T>(name: string, schema: z.ZodType<T>, absent?: T | object): Promise<T> {
       const bytesMax = name === TOKENIZER ? ENCODER_BOUNDS.tokenizerBytesMax : ENCODER_BOUNDS.modelConfigBytesMax
       const size = await sizeOf(join(folder, name))
       if (size === undefined && absent === undefined) throw refusal(`${name} is missing`)
@@ -131,7 +116,8 @@ function openFolder(folder: string): OpenFolder {
       const at = parsed.error.issues[0]?.path.join('.') ?? ''
       throw refusal(`${name} is not valid${at === '' ? '' : ` at ${at}`}`)
     },
-    async digestWith(required, optional) {
+    /** The digest of the files that were read and of these. */
+    async digestWith(required: readonly string[], optional: readonly string[]) {
       const pinned = await pinnedIn(folder, refusal)
       for (const name of [...required, ...optional]) {
         const isThere = (await sizeOf(join(folder, name))) !== undefined

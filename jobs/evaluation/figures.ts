@@ -77,7 +77,7 @@ export function fitDecision(
  */
 export interface Decision {
   readonly calibration: Calibration
-  readonly scored: Fitted['outOfFold']
+  readonly scored: Readonly<Fitted['outOfFold']>
   readonly isFitted: boolean
   /** A fitted decision that is not used, and how many of the texts drawn at random it answered. */
   readonly refused?: { readonly drawn: number; readonly answered: number }

@@ -61,10 +61,7 @@ export function outcomeOf(
   return { figures: rankingFigures(ranked, qrels), top, found: passages.length, predictors, unsupported }
 }
 
-export interface Latency {
-  readonly p50: number
-  readonly p99: number
-}
+export type Latency = ReturnType<typeof percentiles>
 
 /**
  * Measures milliseconds from a question's text to its passages, including embedding, one question at a time. It uses an
@@ -91,7 +88,7 @@ export async function timeModes(questions: readonly QueryWithQrels[], context: A
 }
 
 /** Computes percentiles by nearest rank. */
-function percentiles(values: readonly number[]): Latency {
+function percentiles(values: readonly number[]) {
   const ascending = values.toSorted((a, b) => a - b)
   const at = (share: number): number => ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? 0
   return { p50: at(0.5), p99: at(0.99) }

@@ -10,7 +10,6 @@ import { askModes, servedMode, type AskContext, type RankedResult, servedOf, typ
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from './calibration/fit.ts'
 import { modelFigures, type DecisionOptions } from './figures.ts'
-import type { ReaderFigures } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
 import { withinFilters } from '#core/index/format/description.ts'
 import { REWRITING_BOUNDS } from '#core/rewriting/bounds.ts'
@@ -18,11 +17,7 @@ import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { decisionOf } from './decision.ts'
 import { askQuestions } from './outcomes.ts'
 
-export interface MeasuredReader {
-  /** With the fitted calibration, or the default of chat models. */
-  readonly parameters: ReaderParameters
-  readonly figures: ReaderFigures
-}
+export type MeasuredReader = Awaited<ReturnType<typeof measureReader>>
 
 interface Reading {
   readonly id: string
@@ -45,7 +40,7 @@ export async function measureReader(
   reader: Reader,
   parameters: ReaderParameters,
   context: AskContext & { readonly targetRisk: number; readonly note: (sentence: string) => void },
-): Promise<MeasuredReader> {
+) {
   const readings = await readingsOf(labelledSample(questions), reader, context)
   const fitted = fitCalibration(readings, { features: READER_PREDICTORS, targetRisk: context.targetRisk })
   if (fitted === undefined && parameters.kind === 'cross-encoder') throw tooFewLabels()
@@ -57,6 +52,7 @@ export async function measureReader(
       score: probability(calibration, READER_PREDICTORS, features),
     }))
   return {
+    /** With the fitted calibration, or the default of chat models. */
     parameters: { ...parameters, calibration },
     figures: modelFigures(parameters.model, scored, calibration, fitted !== undefined),
   }
@@ -109,11 +105,7 @@ async function readingsOf(
   return readings.filter((each) => each !== undefined)
 }
 
-export interface MeasuredRewriter {
-  /** With the fitted calibration, or the default. */
-  readonly parameters: RewriterParameters
-  readonly figures: ReaderFigures
-}
+export type MeasuredRewriter = Awaited<ReturnType<typeof measureRewriter>>
 
 type Context = AskRecordsContext & { readonly note: (sentence: string) => void }
 
@@ -130,7 +122,7 @@ export async function measureRewriter(
   options: DecisionOptions,
   items: readonly { readonly text: string }[],
   context: Context,
-): Promise<MeasuredRewriter> {
+) {
   const sample = labelledSample(questions)
   context.note(`The rewriter is asked about ${sample.length} questions, then about texts that no passage answers.`)
   const withQueries = <Q extends { readonly text: string }>(texts: readonly Q[]): Promise<readonly Rewritten<Q>[]> =>
@@ -147,6 +139,7 @@ export async function measureRewriter(
     withQueries,
   )
   return {
+    /** With the fitted calibration, or the default. */
     parameters: { ...parameters, calibration },
     figures: modelFigures(parameters.model, scored, calibration, isFitted),
   }

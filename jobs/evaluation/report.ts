@@ -172,11 +172,7 @@ function gate(
   return { group, label, value, direction, bound, passed: direction === 'at_least' ? value >= bound : value <= bound }
 }
 
-export interface Misses {
-  /** The worst of each kind: wrong abstentions by ascending, all others by descending observed value. */
-  readonly misses: readonly Miss[]
-  readonly misses_total: number
-}
+export type Misses = ReturnType<typeof missesOf>
 
 /**
  * Lists questions whose evidence is not among the first ten records, and questions with a wrong decision. Where the
@@ -186,7 +182,7 @@ export function missesOf(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
   { calibration, scored }: Pick<Decision, 'calibration' | 'scored'>,
-): Misses {
+) {
   const probabilities = new Map(scored.map(({ id, score }) => [id, score]))
   const byProblem: Record<Miss['problem'], Miss[]> = {
     not_found: [],
@@ -204,6 +200,7 @@ export function missesOf(
   const kinds = Object.values(byProblem).filter((misses) => misses.length > 0)
   const each = Math.floor(REPORT_MISSES_MAX / Math.max(1, kinds.length))
   return {
+    /** The worst of each kind: wrong abstentions by ascending, all others by descending observed value. */
     misses: kinds.flatMap((misses) => misses.sort(worstFirst).slice(0, each)),
     misses_total: kinds.reduce((sum, misses) => sum + misses.length, 0),
   }

@@ -21,13 +21,7 @@ export interface PreparedVersion {
   readonly verify?: boolean
 }
 
-export interface Prepared {
-  readonly loaded: readonly SearchNodeClient[]
-  /** Addresses of nodes that do not answer. They are not live and load the active version when they return. */
-  readonly unreachable: readonly string[]
-  /** Live nodes that could not load it, each with its reason. */
-  readonly failed: readonly { readonly address: string; readonly reason: string }[]
-}
+export type Prepared = Awaited<ReturnType<typeof prepareOnLiveNodes>>
 
 /** Temporary failure, independent of the corpus: search nodes may return, so the build is retried. */
 export class NoSearchNodeError extends Error {
@@ -51,12 +45,14 @@ export async function statusOf(node: SearchNodeClient): Promise<NodeStatus | und
 /**
  * Loads a version on every live node concurrently; idempotent. A node whose connection breaks is asked for its
  * status again. A node without a status is unreachable; a node that answers but does not load has failed.
+ * @returns `unreachable`: addresses of nodes that do not answer; they are not live and load the active version when they
+ * return. `failed`: live nodes that could not load it.
  */
 export async function prepareOnLiveNodes(
   nodes: readonly SearchNodeClient[],
   version: PreparedVersion,
   signal?: AbortSignal,
-): Promise<Prepared> {
+) {
   const loaded: SearchNodeClient[] = []
   const unreachable: string[] = []
   const failed: { address: string; reason: string }[] = []

@@ -10,19 +10,15 @@ import type { AcceptedKind, ReviewStatement } from '#core/domain/review-statemen
 import { foldKey } from '#core/identity/fold.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
-import type { PolicyInForce } from './policy.ts'
 import { ReviewRefused } from './review-refused.ts'
 import { verifyReviewers, type Registry } from './reviewers.ts'
 import { acceptanceInWords, assertComparable, kindsToAccept, subjectOf } from './transition.ts'
 
 /** Who may review, and what a knowledge base asks for; every signature was verified. */
-export interface ReviewRules {
-  readonly registry: Registry
-  readonly inForce: PolicyInForce
-}
+export type ReviewRules = Awaited<ReturnType<typeof readReviewRules>>
 
 /** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
-export async function readReviewRules(database: Queryable, knowledgeBaseId: string): Promise<ReviewRules> {
+export async function readReviewRules(database: Queryable, knowledgeBaseId: string) {
   const registry = await readRegistry(database)
   return { registry, inForce: registry.policyOf(knowledgeBaseId) }
 }

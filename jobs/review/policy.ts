@@ -20,20 +20,12 @@ const DEFAULT_IN_FORCE: PolicyInForce = { policy: DEFAULT_REVIEW_POLICY, seq: 0,
 export type ActiveAt = (id: string, at: Date) => ReviewerRow | undefined
 
 /** The policies of all knowledge bases, added in their order. */
-export interface Policies {
-  /** A policy that does not follow the one before, or is not signed by as many as that one requires, changes nothing. */
-  add(row: ReviewPolicyRow): void
-  /** @throws ReviewRefused when a policy of the knowledge base changed nothing. */
-  inForce(knowledgeBaseId: string): PolicyInForce
-  /** The most reviewers that a policy in force requires. */
-  strictest(): number
-}
-
-export function createPolicies(activeAt: ActiveAt): Policies {
+export function createPolicies(activeAt: ActiveAt) {
   const inForce = new Map<string, PolicyInForce>()
   const forged = new Map<string, number>()
   return {
-    add({ knowledge_base_id: base, seq, statement: text, signatures, created_at: at }) {
+    /** A policy that does not follow the one before, or is not signed by as many as that one requires, changes nothing. */
+    add({ knowledge_base_id: base, seq, statement: text, signatures, created_at: at }: ReviewPolicyRow) {
       const before = inForce.get(base) ?? DEFAULT_IN_FORCE
       const statement = parseStatement<PolicyStatement>(policyStatementSchema, text)
       const follows =
@@ -44,7 +36,8 @@ export function createPolicies(activeAt: ActiveAt): Policies {
         inForce.set(base, { policy: statement.policy, seq: statement.seq, sha256: sha256(text).toString('hex') })
       else if (!forged.has(base)) forged.set(base, seq)
     },
-    inForce(base) {
+    /** @throws ReviewRefused when a policy of the knowledge base changed nothing. */
+    inForce(base: string) {
       const seq = forged.get(base)
       if (seq !== undefined)
         throw new ReviewRefused(
@@ -53,6 +46,7 @@ export function createPolicies(activeAt: ActiveAt): Policies {
         )
       return inForce.get(base) ?? DEFAULT_IN_FORCE
     },
+    /** The most reviewers that a policy in force requires. */
     strictest: () => Math.max(1, ...[...inForce.values()].map(({ policy }) => policy.reviewers)),
   }
 }

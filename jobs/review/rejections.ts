@@ -7,16 +7,12 @@ import type { Registry } from './reviewers.ts'
 import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
 import { parseStatement, reviewStatementSchema, type ReviewStatement } from '#core/domain/review-statements.ts'
 
-/** Result of the signed rejections of a version. */
-interface Rejections {
-  /** A verified reviewer signed one of them, which is for good. */
-  readonly signed: boolean
-  /** The first reviews whose signature does not hold. They count for nothing. */
-  readonly forged: readonly string[]
-}
-
-/** Verifies the rejections of a version until one holds. */
-export async function readRejections(database: Queryable, versionId: string): Promise<Rejections> {
+/**
+ * Verifies the rejections of a version until one holds.
+ * @returns `signed`: a verified reviewer signed one of them, which is for good. `forged`: the first reviews whose signature
+ * does not hold; they count for nothing.
+ */
+export async function readRejections(database: Queryable, versionId: string) {
   const forged: string[] = []
   let registry: Registry | undefined
   for await (const batch of readClaimedReviews(database, versionId)) {

@@ -1,17 +1,10 @@
-import type { Registry } from 'prom-client'
 import { createRegistry, createTally, registerDisks } from '#core/platform/metrics.ts'
 
-/** Prometheus metrics of the process of the trace. */
-export interface TraceMetrics {
-  readonly registry: Registry
-  answered(status: number): void
-}
-
 /** @param folder of the trace. */
-export function createTraceMetrics(folder: string): TraceMetrics {
+export function createTraceMetrics(folder: string) {
   const registry = createRegistry()
   const requests = createTally('evidence_trace_requests_total', 'Requests of the trace by status.', ['status'])
   requests.register(registry)
   registerDisks(registry, { trace: folder })
-  return { registry, answered: (status) => requests.add(String(status)) }
+  return { registry, answered: (status: number) => requests.add(String(status)) }
 }

@@ -80,18 +80,14 @@ interface Proof {
 }
 
 /** A line of a file of proofs. Without the `chunk_id` it says nothing of its passage. */
-interface SealedProof {
-  /** Hex, by which the proof is looked up. */
-  readonly name: string
-  /** Base64 of AES-256-GCM, tag last. */
-  readonly sealed: string
-}
+type SealedProof = ReturnType<typeof sealProof>
 
 /**
  * Seals a proof under its `chunk_id`, which is derived from the text and cannot be guessed. Name and key are digests
  * of version and `chunk_id`. A key seals one proof, so its nonce is constant.
+ * @returns `name`: hex, by which the proof is looked up; `sealed`: Base64 of AES-256-GCM, tag last.
  */
-function sealProof(versionId: string, proof: Proof): SealedProof {
+function sealProof(versionId: string, proof: Proof) {
   const digest = (use: string): Buffer => sha256(`evidence trace 1 ${use} ${versionId} ${proof.leaf.chunk_id}`)
   const cipher = createCipheriv('aes-256-gcm', digest('key'), Buffer.alloc(12))
   const text = cipher.update(JSON.stringify(proof), 'utf8')

@@ -28,22 +28,13 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { excerptOf } from '#jobs/evaluation/excerpt.ts'
 
-export interface BuiltArtifact {
-  readonly versionId: string
-  readonly folder: string
-  readonly manifest: Manifest
-  readonly manifestDigest: Buffer
-}
+export type BuiltArtifact = Awaited<ReturnType<typeof buildArtifact>>
 
 /**
  * Writes the version's artifact, or keeps the complete one of an earlier run of this build.
  * @param vectors undefined: a version without vectors.
  */
-export async function buildArtifact(
-  context: BuildContext,
-  corpus: Corpus,
-  vectors: VectorFiles | undefined,
-): Promise<BuiltArtifact> {
+export async function buildArtifact(context: BuildContext, corpus: Corpus, vectors: VectorFiles | undefined) {
   const { buildId } = context.fence
   const versionId = versionIdOf(buildId)
   const folder = context.store.artifactFolder(versionId)

@@ -16,13 +16,7 @@ import { openTextVectors, sameModel, type TextVectors } from './text-vectors.ts'
 /**
  * Vectors of one build in one space: files of `vectorFileRows` rows of float32, each renamed into place when complete.
  */
-export interface VectorFiles {
-  readonly embedder: Embedder
-  readonly folder: string
-  readonly rows: number
-  readonly dimensions: number
-  readonly counts: EmbeddingCounts
-}
+export type VectorFiles = Awaited<ReturnType<typeof embedPassages>>
 
 export type EmbedContext = Pick<BuildContext, 'workFolder' | 'progress' | 'vectors' | 'warn' | 'signal'>
 
@@ -30,7 +24,7 @@ export type EmbedContext = Pick<BuildContext, 'workFolder' | 'progress' | 'vecto
  * Embeds every passage, one file of rows at a time. A restarted build resumes at the first missing file, with the
  * vectors that the provider sent for it. An overtaken run can only replace a file by an equal one.
  */
-export async function embedPassages(context: EmbedContext, rows: number, embedder: Embedder): Promise<VectorFiles> {
+export async function embedPassages(context: EmbedContext, rows: number, embedder: Embedder) {
   const { dimensions } = embedder.space
   const space = sha256(spaceKey(embedder.space)).toString('hex').slice(0, 16)
   const folder = join(context.workFolder, `vectors-${space}`)

@@ -4,7 +4,6 @@ import { readBuildStarter } from '#core/db/builds.ts'
 import { readStatedPolicy } from '#core/db/review-policies.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
-import type { ReportFiles } from '#core/db/versions.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { ArtifactError } from '#core/index/artifact-error.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -41,10 +40,7 @@ import { readCaptured, samplePassages } from './page/sample.ts'
 import { defaultProfile } from './parameters.ts'
 import type { Corpus } from './sort.ts'
 
-export interface Evaluated extends Pick<Evaluation, 'profile'> {
-  readonly report: EvaluationReport
-  readonly files: ReportFiles
-}
+export type Evaluated = Awaited<ReturnType<typeof evaluateBuilt>>
 
 /** Evaluates a built artifact, compares it with the active version and writes the files that a reviewer reads. */
 export async function evaluateBuilt(
@@ -52,7 +48,7 @@ export async function evaluateBuilt(
   corpus: Corpus,
   artifact: BuiltArtifact,
   embedded: EmbeddingCounts | undefined,
-): Promise<Evaluated> {
+) {
   await context.progress.begin('evaluate', 0)
   const versionId = versionIdOf(context.fence.buildId)
   const { folder, manifest } = artifact

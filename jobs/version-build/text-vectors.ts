@@ -56,15 +56,9 @@ function embeddedText({ heading, text }: PassageRecord): string {
   return heading === '' ? text : `${heading}\n${text}`
 }
 
-interface PassageText {
-  readonly passage: PassageRecord
-  readonly text: string
-  readonly digest: Buffer
-  /** Digest in hex. */
-  readonly key: string
-}
+type PassageText = ReturnType<typeof passageTextOf>
 
-function passageTextOf(passage: PassageRecord): PassageText {
+function passageTextOf(passage: PassageRecord) {
   const text = embeddedText(passage)
   const digest = sha256(text)
   return { passage, text, digest, key: digest.toString('hex') }

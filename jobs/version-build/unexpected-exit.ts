@@ -14,12 +14,6 @@ interface ProcessEnd {
   readonly kernelKills: number | undefined
 }
 
-interface ExplainedExit {
-  /** A clause that follows "because". */
-  readonly reason: string
-  readonly outOfMemory: boolean
-}
-
 /** V8 at its heap limit, C++ and the allocator of array buffers. */
 const OUT_OF_MEMORY = /heap out of memory|std::bad_alloc|Array buffer allocation failed|Cannot allocate memory/
 const ABORTED_CODE = 134
@@ -28,8 +22,9 @@ const ABORTED_CODE = 134
  * Recognises a process that ran out of memory. V8 aborts at its heap limit. The kernel sends SIGKILL where the memory
  * of the machine or container runs out; so do killers outside the kernel and people. Where the kernel's counter did not
  * rise, the sentence does not name the kernel.
+ * @returns `reason`: a clause that follows "because".
  */
-export function explainExit({ code, signal, standardError, heapMb, kernelKills }: ProcessEnd): ExplainedExit {
+export function explainExit({ code, signal, standardError, heapMb, kernelKills }: ProcessEnd) {
   const aborted = signal === 'SIGABRT' || code === ABORTED_CODE
   if (aborted && OUT_OF_MEMORY.test(standardError)) {
     const limit = heapMb === undefined ? 'its heap limit' : `its heap limit of ${heapMb} MB`

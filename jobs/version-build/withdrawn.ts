@@ -40,16 +40,14 @@ export function undecidedInWords(open: readonly WithdrawalInForce[]): string {
 }
 
 /** What was left out of the staged records. */
-export interface Dropped {
-  readonly passages: number
-  /** Of records that keep other parts. */
-  readonly chunkIds: ReadonlySet<string>
-  /** Ids of withdrawals that left nothing out: what they name is not in the import, or is there under another id. */
-  readonly withoutPassages: readonly string[]
-}
+export type Dropped = ReturnType<typeof dropWithdrawn>
 
-/** Leaves the passages that are dropped out of the staged records, before revisions and rows are read from them. */
-export function dropWithdrawn({ drop }: Decided, staging: Staging, reader: PassageReader): Dropped {
+/**
+ * Leaves the passages that are dropped out of the staged records, before revisions and rows are read from them.
+ * @returns `chunkIds` of records that keep other parts; `withoutPassages`: ids of withdrawals that left nothing out, since
+ * what they name is not in the import, or is there under another id.
+ */
+export function dropWithdrawn({ drop }: Decided, staging: Staging, reader: PassageReader) {
   const chunkIds = new Set<string>()
   if (drop.length === 0) return { passages: 0, chunkIds, withoutPassages: [] }
   const leftOut = new Set<string>()

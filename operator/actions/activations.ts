@@ -10,7 +10,6 @@ import { changesInWords } from '#core/domain/changes.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
-import type { Approved } from '#jobs/review/approvals.ts'
 import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { assertArtifactAsRecorded } from '#jobs/review/files.ts'
 import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
@@ -26,23 +25,13 @@ export interface ActivationAsked {
 }
 
 /** The changes of an activation, and who approved them. */
-export interface ActivationPlan {
-  readonly version_id: string
-  readonly knowledge_base: string
-  /** The version that is active now; null if none is. */
-  readonly replaces: string | null
-  /** `169 → 10 passages, 159 removed, 3 changed`. */
-  readonly changes: string
-  readonly approved: Approved
-  /** Whether the public source trace is on. */
-  readonly traced: boolean
-}
+export type ActivationPlan = Awaited<ReturnType<typeof planActivation>>
 
 /**
  * Checks what the job worker checks, against the version that is active now.
  * @throws OperatorError when the version cannot become active.
  */
-export async function planActivation(operator: Operator, versionId: string): Promise<ActivationPlan> {
+export async function planActivation(operator: Operator, versionId: string) {
   const { id, knowledge_base, knowledge_base_id, passages } = await versionNamed(operator.database, versionId)
   const replaces = await activeVersion(operator, knowledge_base_id)
   const asked = { kind: 'activate', knowledge_base_id, expected_version_id: replaces } as const
@@ -53,8 +42,11 @@ export async function planActivation(operator: Operator, versionId: string): Pro
   return {
     version_id: id,
     knowledge_base,
+    /** The version that is active now; null if none is. */
     replaces,
+    /** Whether the public source trace is on. */
     traced: base?.traced ?? false,
+    /** `169 → 10 passages, 159 removed, 3 changed`. */
     changes: changes === undefined ? `first version: ${passages} passages` : changesInWords(changes),
     approved: approved ?? { reviewers: [], accepted: [] },
   }

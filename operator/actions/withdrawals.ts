@@ -18,7 +18,6 @@ import { withAudit, type Operator } from './operator.ts'
 import { signaturesOf, signersOf } from './reviewers.ts'
 import { join } from 'node:path'
 import type { VersionRow } from '#core/db/versions.ts'
-import type { Withdrawn } from '#core/domain/search.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -185,13 +184,6 @@ function shownOf(row: WithdrawalRow, registry: Registry) {
   }
 }
 
-/** What is withdrawn, and how much of the version that is. */
-interface WithdrawalTarget extends Withdrawn {
-  /** For people: the citation, or the title of the document. */
-  readonly label: string
-  readonly passages: number
-}
-
 /** A version, and the slug of its knowledge base. */
 type SearchedVersion = Pick<VersionRow, 'id' | 'knowledge_base'>
 
@@ -207,12 +199,9 @@ const LABEL_CHARACTERS_MAX = 1_000
  * Finds in a version what an operator names: a passage by its `chunk_id`; a document by its id, its title or its
  * address; a provision by its citation as replies show it, by its id in the source, or as a question names it.
  * @throws OperatorError where it is not there, or is in several documents.
+ * @returns what a search leaves out, with the `label` for people and the `passages` of the version that it is.
  */
-async function findTarget(
-  store: ArtifactStore,
-  version: SearchedVersion,
-  { what, document }: TargetName,
-): Promise<WithdrawalTarget> {
+async function findTarget(store: ArtifactStore, version: SearchedVersion, { what, document }: TargetName) {
   const folder = store.artifactFolder(version.id)
   const ofDocument = document === undefined ? undefined : documentMatch(document)
   const isWhole = documentMatch(what)

@@ -18,14 +18,11 @@ const EXIT_OK = 0
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 2
 
-export interface Failure {
-  readonly exitCode: number
-  /** For standard error; undefined when it is already printed. */
-  readonly sentence: string | undefined
-}
-
-/** Converts any error of a command to one sentence that says what to do next. */
-export function failureOf(error: unknown): Failure {
+/**
+ * Converts any error of a command to one sentence that says what to do next.
+ * The sentence is for standard error; undefined: it is already printed.
+ */
+export function failureOf(error: unknown) {
   if (error instanceof CommanderError)
     return { exitCode: error.exitCode === 0 ? EXIT_OK : EXIT_USAGE, sentence: undefined }
   if (error instanceof ReplayDiffers) return { exitCode: EXIT_DIFFERENT, sentence: undefined }

@@ -89,18 +89,6 @@ function inShort(detail: Readonly<Record<string, unknown>>): string {
   return line.length > DETAIL_CHARACTERS_MAX ? `${line.slice(0, DETAIL_CHARACTERS_MAX - 1)}…` : line
 }
 
-interface AuditVerified {
-  readonly entries: number
-  /** Times of the first and the last entry; null for an empty trail. */
-  readonly from: Date | null
-  readonly to: Date | null
-  readonly head: AuditHead
-  /** Heads that were kept outside the trail and are in it: the one given, and those of signed reviews. */
-  readonly heads_found: number
-  /** The first reviews that no verified reviewer signed. They prove nothing and do not break the chain. */
-  readonly forged_reviews: readonly string[]
-}
-
 interface KeptHead extends AuditHead {
   /** Where it is kept, as the subject of a sentence. */
   readonly kept: string
@@ -111,12 +99,15 @@ interface KeptHead extends AuditHead {
  * entries removed from the end cannot be noticed.
  * @param onProgress gets the number of entries read so far.
  * @throws OperatorError naming the first entry that is broken.
+ * @returns times of the first and the last `entry`, null for an empty trail; `heads_found`: heads that were kept outside
+ * the trail and are in it; `forged_reviews`: the first ones that no verified reviewer signed, which prove nothing and do
+ * not break the chain.
  */
 export async function verifyAudit(
   database: Queryable,
   fromHead: AuditHead | undefined,
   onProgress: (entries: number) => void = () => undefined,
-): Promise<AuditVerified> {
+) {
   let head = EMPTY_AUDIT_HEAD
   let from: Date | null = null
   let to: Date | null = null

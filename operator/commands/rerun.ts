@@ -73,19 +73,8 @@ export async function readQuestion(path: string): Promise<string> {
   return question.replace(/\r?\n$/, '')
 }
 
-/** A request that delivered a decision, with the key of its fingerprints and its version. */
-export interface DeliveredRequest {
-  readonly outcome: NonNullable<RequestRow['outcome']>
-  readonly replay: NonNullable<RequestRow['replay']>
-  readonly key: Buffer
-  readonly version: ServedVersion
-}
-
 /** @throws OperatorError where the request cannot be run again. */
-export async function deliveredRequest(
-  { database, serviceSecrets }: RerunDeps,
-  row: RequestRow,
-): Promise<DeliveredRequest> {
+export async function deliveredRequest({ database, serviceSecrets }: RerunDeps, row: RequestRow) {
   const { outcome, replay } = row
   if (row.state !== 'delivered' || outcome === null || replay === null)
     throw new OperatorError(

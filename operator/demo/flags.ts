@@ -28,10 +28,7 @@ export interface Assist {
   readonly keyEnv: string | undefined
 }
 
-export interface DemoFlags extends OwnFlags {
-  readonly embedding: EmbeddingFlags
-  readonly assist: Assist | undefined
-}
+export type DemoFlags = ReturnType<typeof demoFlags>
 
 function portNumber(text: string): number {
   const port = Number(text)
@@ -41,7 +38,7 @@ function portNumber(text: string): number {
 }
 
 /** @param args the arguments after the script's name. `--help` prints help and ends the process. */
-export function demoFlags(args: readonly string[]): DemoFlags {
+export function demoFlags(args: readonly string[]) {
   const command = new Command('demo')
     .description(
       'Runs the whole service on this machine: Postgres, Redis, gateway, search node and job worker, ' +

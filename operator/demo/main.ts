@@ -3,8 +3,6 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { readVersion, type VersionRow } from '#core/db/versions.ts'
 import type { Engine } from '#core/index/engine/description.ts'
-import type { Embedding } from '#core/embedding/embedder.ts'
-import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { secretVariable } from '#jobs/platform/config.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -136,16 +134,14 @@ function announce(
   )
 }
 
-interface OpenEmbedding {
-  readonly embedding: Embedding
-  readonly endpoint: EndpointOptions | undefined
-  readonly environment: InstallationOptions['environment']
-  /** What makes another version where it changes: an encoder of its own is known by its digest, not its port. */
-  readonly named: object
-}
+type OpenEmbedding = Awaited<ReturnType<typeof openEmbedding>>
 
-/** Starts the encoder of `--model`, and says with which encoder the demo runs. */
-async function openEmbedding(flags: EmbeddingFlags, steps: Steps): Promise<OpenEmbedding> {
+/**
+ * Starts the encoder of `--model`, and says with which encoder the demo runs.
+ * @returns `named`: what makes another version where it changes. An encoder of its own is known by its digest, not its
+ * port.
+ */
+async function openEmbedding(flags: EmbeddingFlags, steps: Steps) {
   const { model } = flags
   const embedding = flaggedEmbedding(flags)
   if (model === undefined) {

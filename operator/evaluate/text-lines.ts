@@ -11,13 +11,7 @@ export interface TextLine {
 }
 
 /** The files of one evaluation; each exists. */
-export interface TaskFiles {
-  readonly corpus: string
-  readonly queries: string
-  readonly qrels: string
-  /** Undefined: abstention is not measured. */
-  readonly answerability: string | undefined
-}
+export type TaskFiles = Awaited<ReturnType<typeof findTaskFiles>>
 
 export interface NamedFiles {
   readonly folder: string
@@ -30,7 +24,7 @@ export interface NamedFiles {
  * Returns the named files, else those of the folder under their usual names.
  * @throws OperatorError naming the first missing file.
  */
-export async function findTaskFiles({ folder, queries, qrels, answerability }: NamedFiles): Promise<TaskFiles> {
+export async function findTaskFiles({ folder, queries, qrels, answerability }: NamedFiles) {
   const labels = join(folder, 'answerability.tsv')
   return {
     corpus: await firstReadable([join(folder, 'corpus.jsonl')], 'name a folder that holds a data set'),
@@ -42,6 +36,7 @@ export async function findTaskFiles({ folder, queries, qrels, answerability }: N
       qrels === undefined ? [join(folder, 'qrels.tsv'), join(folder, 'qrels', 'test.tsv')] : [qrels],
       'name the judgments with --qrels',
     ),
+    /** Undefined: abstention is not measured. */
     answerability:
       answerability === undefined
         ? await ifReadable(labels)

@@ -1,8 +1,6 @@
-import type { Embedder } from '#core/embedding/embedder.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#operator/command-line/embedding-flags.ts'
 import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
-import { openFlaggedReader, type FlaggedReader } from './reader.ts'
-import type { VersionInput } from './temporary-version.ts'
+import { openFlaggedReader } from './reader.ts'
 
 export interface EvaluationOutput {
   /** Shows progress to the user. */
@@ -12,12 +10,7 @@ export interface EvaluationOutput {
 }
 
 /** What an evaluation works with, whatever it asks. */
-export interface EvaluationTools extends Pick<VersionInput, 'vectors' | 'dataDir'> {
-  readonly embedder: Embedder | undefined
-  readonly reader: FlaggedReader | undefined
-  readonly output: EvaluationOutput
-  readonly signal: AbortSignal
-}
+export type EvaluationTools = Awaited<ReturnType<typeof openTools>>
 
 /** @throws OperatorError where flags do not belong together, or an endpoint or file cannot be used. */
 export async function openTools(
@@ -25,7 +18,7 @@ export async function openTools(
   questions: Parameters<typeof openFlaggedReader>[1],
   output: EvaluationOutput,
   signal: AbortSignal,
-): Promise<EvaluationTools> {
+) {
   const embedder = await openFlaggedEmbedder(flags, signal, output.note)
   const reader = await openFlaggedReader(flags, questions, signal)
   return { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }

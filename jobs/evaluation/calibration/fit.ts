@@ -44,13 +44,7 @@ interface CalibrationOptions {
   readonly named?: Calibration['named']
 }
 
-export interface Fitted {
-  readonly calibration: Calibration
-  /** False: no threshold keeps the target on these questions, so almost nothing is answered. */
-  readonly targetReached: boolean
-  /** Cross-validation scores in the order of question ids; the figures are computed from them. */
-  readonly outOfFold: readonly (ScoredQuestion & { readonly id: string })[]
-}
+export type Fitted = NonNullable<ReturnType<typeof fitCalibration>>
 
 /**
  * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions without a given
@@ -58,12 +52,10 @@ export interface Fitted {
  * question is scored by a model fitted on it. The same questions in any order give the same numbers. More evidence
  * never lowers the probability.
  * @returns undefined when fewer than CALIBRATION_QUESTIONS_MIN questions of a kind, with or without evidence, have no
- * given probability, or all of these are of one group.
+ * given probability, or all of these are of one group. `outOfFold`: cross-validation scores in the order of question ids, from which the figures are computed;
+ * `targetReached` false: no threshold keeps the target on these questions, so almost nothing is answered.
  */
-export function fitCalibration(
-  questions: readonly CalibrationQuestion[],
-  options: CalibrationOptions,
-): Fitted | undefined {
+export function fitCalibration(questions: readonly CalibrationQuestion[], options: CalibrationOptions) {
   const { features, targetRisk } = options
   const ordered = questions.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const fitted = ordered.filter(({ given }) => given === undefined)
@@ -106,16 +98,6 @@ export function fitCalibration(
   return { calibration, targetReached: target.reached, outOfFold }
 }
 
-interface TargetThreshold {
-  /** In [0, 1]; a question is answered if and only if its probability is not less. */
-  readonly threshold: number
-  /** Share of the questions answered at the threshold; 0 when no threshold reaches the target. */
-  readonly coverage: number
-  /** Share of the answers without evidence; 0 when nothing is answered. */
-  readonly risk: number
-  readonly reached: boolean
-}
-
 /**
  * Returns the threshold at which most questions with evidence are answered, under two limits. At most the target share
  * of the answers lacks evidence, and at most one in ten questions without evidence is answered. Of equal thresholds the
@@ -124,8 +106,10 @@ interface TargetThreshold {
  * probability without evidence and 1. It is then never below 1 - target, at which a calibrated probability keeps the
  * target by itself.
  * @param questions with probabilities from cross-validation.
+ * @returns the `threshold` in [0, 1], not less than which a probability answers; `coverage`: the share of the questions
+ * answered at it, 0 when no threshold reaches the target; `risk`: the share of these without evidence, 0 without answers.
  */
-export function thresholdForTarget(questions: readonly ScoredQuestion[], targetRisk: number): TargetThreshold {
+export function thresholdForTarget(questions: readonly ScoredQuestion[], targetRisk: number) {
   const reached = bestUnderTarget(questions, targetRisk)
   if (reached !== undefined) {
     const below = operatingPoints(questions).find(({ threshold }) => threshold < reached.threshold)
@@ -163,20 +147,15 @@ function between(lower: number, upper: number): number {
 
 type NamedModel = NonNullable<Calibration['named']>
 
-interface CorrectedNamed {
-  readonly model: NamedModel
-  /** Of each question, from a model that was corrected without it. */
-  readonly probabilities: readonly number[]
-}
-
 /**
  * Corrects the model for lists of a named provision on labelled questions: their log-odds under it are the one feature
  * of a logistic regression (Platt 1999), so that few questions move level and slope and not the weights among its
  * features. It stays as it is with fewer than CALIBRATION_QUESTIONS_MIN questions of a kind, or where higher log-odds
  * would be worse.
  * @param questions with the features of the model.
+ * @returns for each question the probability of a model that was corrected without it.
  */
-export function correctNamed(model: NamedModel, questions: readonly CalibrationQuestion[]): CorrectedNamed {
+export function correctNamed(model: NamedModel, questions: readonly CalibrationQuestion[]) {
   const asItIs = { model, probabilities: questions.map(({ features }) => modelProbability(model, features)) }
   const sufficient = questions.filter((question) => question.sufficient).length
   const folds = assignFolds(

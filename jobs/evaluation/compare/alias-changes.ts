@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { referencesSchema, type ActEntry } from '#core/index/references/layout.ts'
-import { actNamed, createActAliases, type ActAliases } from '#law/citations/parser.ts'
+import { actNamed, createActAliases } from '#law/citations/parser.ts'
 import type { Side } from '#core/db/version-differences.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { NamedChange } from './changes-file.ts'
@@ -42,13 +42,8 @@ export function* aliasChanges(before: readonly ActEntry[], after: readonly ActEn
   }
 }
 
-interface Names {
-  readonly aliases: ActAliases
-  /** The acts that have a name, as JSON. */
-  readonly acts: ReadonlyMap<string, string>
-}
-
-function namesOf(acts: readonly ActEntry[]): Names {
+/** @returns `acts` that have a name, as JSON. */
+function namesOf(acts: readonly ActEntry[]) {
   const pairs = acts.flatMap(({ id, aliases }) => [id, ...aliases].map((name) => [name, id] as const))
   const byName = Map.groupBy(pairs, ([name]) => name)
   return {

@@ -148,26 +148,20 @@ export type PassageChange = z.infer<typeof passageChange>
 export type ReferenceChange = z.infer<typeof referenceChange>
 export type AnswerChange = z.infer<typeof answerChange>
 
-export interface ChangesFile {
-  append(change: NamedChange): Promise<void>
-  /** Puts the file in its place. @returns its SHA-256 (hex). */
-  finish(): Promise<string>
-  /** Removes what was written; harmless after `finish`. */
-  abandon(): Promise<void>
-}
-
 /** Opens a file that is named `path` once it is whole. */
-export async function openChangesFile(path: string): Promise<ChangesFile> {
+export async function openChangesFile(path: string) {
   await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.${randomUUID()}.tmp`
   const file = await openHashedFile(temporary)
   return {
-    append: (change) => file.write(Buffer.from(`${oneLine(change)}\n`)),
+    append: (change: NamedChange) => file.write(Buffer.from(`${oneLine(change)}\n`)),
+    /** Puts the file in its place. @returns its SHA-256 (hex). */
     async finish() {
       const { sha256 } = await file.finish()
       await renameDurably(temporary, path)
       return sha256
     },
+    /** Removes what was written; harmless after `finish`. */
     async abandon() {
       await file.abandon()
       await rm(temporary, { force: true })

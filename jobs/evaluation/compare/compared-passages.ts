@@ -5,7 +5,7 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { openPassages, parsePassageLine, verifiedPassageLines, type PassageLine } from '#core/index/passages/records.ts'
+import { openPassages, parsePassageLine, verifiedPassageLines } from '#core/index/passages/records.ts'
 import { readFully } from '#core/index/storage/file-reader.ts'
 import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 import { servedDigest } from './served-fields.ts'
@@ -21,25 +21,20 @@ export interface ComparedContents {
   readonly facets: Facets
 }
 
-export interface ComparedPassages {
-  /**
-   * Every passage in row order.
-   * @throws OperatorError at the end if the bytes that were read are not those of the manifest.
-   */
-  all(): AsyncGenerator<PassageLine>
-  /** Reads a passage once more. @throws OperatorError unless it is what the first reading found. */
-  again(entry: PassageEntry): PassageRecord
-  close(): void
-}
+export type ComparedPassages = ReturnType<typeof openComparedPassages>
 
 /**
  * Opens the passages of one side. The file is opened once, so another file under its name is not read. A file that is
  * altered in place has another digest.
  */
-export function openComparedPassages(side: Side, contents: ComparedContents): ComparedPassages {
+export function openComparedPassages(side: Side, contents: ComparedContents) {
   const refuse = (error: unknown): unknown => damagedArtifact(side, contents.versionId, error)
   const file = refusing(refuse, () => openPassages(join(contents.folder, 'passages.jsonl')))
   return {
+    /**
+     * Every passage in row order.
+     * @throws OperatorError at the end if the bytes that were read are not those of the manifest.
+     */
     async *all() {
       try {
         yield* verifiedPassageLines(file, contents.manifest.files['passages.jsonl'])
@@ -47,7 +42,8 @@ export function openComparedPassages(side: Side, contents: ComparedContents): Co
         throw refuse(error)
       }
     },
-    again: (entry) => refusing(refuse, () => readAgain(file, entry)),
+    /** Reads a passage once more. @throws OperatorError unless it is what the first reading found. */
+    again: (entry: PassageEntry) => refusing(refuse, () => readAgain(file, entry)),
     close: () => closeSync(file),
   }
 }

@@ -5,7 +5,7 @@ import type { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
-import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import { readQuestionSet, type QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
@@ -47,12 +47,7 @@ export interface ComparedCandidate {
   readonly context: AskRecordsContext
 }
 
-export interface Compared {
-  readonly comparison: NonNullable<EvaluationReport['comparison']>
-  readonly changeGates: readonly Gate[]
-  /** The changes that the page shows. */
-  readonly shown: readonly NamedChange[]
-}
+export type Compared = Awaited<ReturnType<typeof compareWith>>
 
 /**
  * Compares the candidate with the active version: what was lost or changed, and how it ranks. Every candidate that has
@@ -77,12 +72,13 @@ export async function compareWithActive(
   }
 }
 
+/** @returns `shown`: the changes that the page shows. */
 async function compareWith(
   active: ActiveVersion,
   candidate: ComparedCandidate,
   { publicKeysDer, sortFile, changeLimits }: ComparisonSettings,
   store: ArtifactStore,
-): Promise<Compared> {
+) {
   const { limit, profile, context, evaluated } = candidate
   const before = await signedContents('before', active, store, publicKeysDer)
   const after = await signedContents('after', candidate, store, publicKeysDer)

@@ -144,17 +144,14 @@ function createProvision(first: PassageEntry): {
   }
 }
 
-interface UnmatchedRows {
-  add(entry: PassageEntry): void
-  pairs(): readonly Omit<Difference, 'key'>[]
-}
+type UnmatchedRows = ReturnType<typeof createUnmatchedRows>
 
 /**
  * Matches the passages of one key. Equal content is matched first, however often a version holds it. What remains is
  * paired in row order as changed; the rest was removed or added.
  * @param moved gets the matched passages whose snapshots differ.
  */
-function createUnmatchedRows(moved: Moved[]): UnmatchedRows {
+function createUnmatchedRows(moved: Moved[]) {
   const unmatched = { before: new Array<PassageEntry>(), after: new Array<PassageEntry>() }
   let content: Uint8Array = new Uint8Array()
   let waiting: PassageEntry[] = []
@@ -163,7 +160,7 @@ function createUnmatchedRows(moved: Moved[]): UnmatchedRows {
     waiting = []
   }
   return {
-    add(entry) {
+    add(entry: PassageEntry) {
       if (Buffer.compare(entry.content, content) !== 0) settle()
       content = entry.content
       if (entry.side === 'before') {

@@ -3,25 +3,11 @@ import type { Side } from '#core/db/version-differences.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 import { openChangesFile, type NamedChange } from './changes-file.ts'
 
-export interface ComparedChanges {
-  readonly changes: Changes
-  /** The changes that the evaluation page shows. */
-  readonly shown: readonly NamedChange[]
-}
-
 /** Counts every change, writes it to the changes file, and keeps the first ones for the page. */
-export interface ChangesRecorder {
-  /** Counts what a version holds. */
-  hold(unit: keyof Changes['before'], side: Side, count?: number): void
-  record(change: NamedChange): Promise<void>
-  /** Puts the file in its place. */
-  finish(): Promise<ComparedChanges>
-  /** Removes what was written; harmless after `finish`. */
-  abandon(): Promise<void>
-}
+export type ChangesRecorder = Awaited<ReturnType<typeof openChangesRecorder>>
 
 /** @param path of the changes file. */
-export async function openChangesRecorder(path: string): Promise<ChangesRecorder> {
+export async function openChangesRecorder(path: string) {
   const file = await openChangesFile(path)
   const shown = changesToShow(COMPARISON_BOUNDS.changesShownMax)
   const held = {
@@ -31,12 +17,14 @@ export async function openChangesRecorder(path: string): Promise<ChangesRecorder
   const counts = new Map<NamedChange['kind'], number>()
   const of = (kind: NamedChange['kind']): number => counts.get(kind) ?? 0
   return {
-    hold: (unit, side, count = 1) => void (held[side][unit] += count),
-    async record(change) {
+    /** Counts what a version holds. */
+    hold: (unit: keyof Changes['before'], side: Side, count = 1) => void (held[side][unit] += count),
+    async record(change: NamedChange) {
       counts.set(change.kind, of(change.kind) + 1)
       shown.offer(change)
       await file.append(change)
     },
+    /** Puts the file in its place. @returns also the changes that the evaluation page shows. */
     async finish() {
       const changes = {
         ...held,
@@ -50,6 +38,7 @@ export async function openChangesRecorder(path: string): Promise<ChangesRecorder
       }
       return { changes, shown: shown.first() }
     },
+    /** Removes what was written; harmless after `finish`. */
     abandon: () => file.abandon(),
   }
 }

@@ -15,18 +15,12 @@ export interface RepeatedPassages {
 
 type Named = Pick<PassageRecord, 'citation' | 'references' | 'document' | 'metadata' | 'text'>
 
-interface PassageNames {
-  /** Within its document and language: its citation label and the provisions whose text it holds. */
-  readonly within: readonly string[]
-  /**
-   * In every document: anchor, label with URL or title, provisions of an act, and the whole text. Languages that differ
-   * in the region alone count as one, and a translation has names of its own.
-   */
-  readonly anywhere: readonly string[]
-}
-
-/** The names under which a reader finds a passage. */
-export function namesOf({ citation, references, document, metadata, text }: Named): PassageNames {
+/**
+ * The names under which a reader finds a passage. `within` its document and language: its citation label and the
+ * provisions whose text it holds. `anywhere`, in every document: anchor, label with URL or title, provisions of an act,
+ * and the whole text. Languages that differ in the region alone count as one, and a translation has names of its own.
+ */
+export function namesOf({ citation, references, document, metadata, text }: Named) {
   const label = foldKey(citation.label)
   const scope = `${primaryLanguage(metadata.language)} ${foldKey(metadata.jurisdiction)}`
   const words = wordsOf(text)

@@ -11,15 +11,7 @@ import type { ChatRequest, EndpointAddress } from '#core/platform/json-endpoint.
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 
 /** A chat model that writes search questions. */
-export interface QuestionWriter {
-  readonly model: string
-  /** SHA-256 (hex) of all that its questions for a passage follow from. */
-  keyOf(passage: PassageRecord): string
-  /** Estimated tokens of what is sent for passages, and the most that is written. */
-  tokensFor(passage: PassageRecord): { readonly sent: number; readonly written: number }
-  /** One list for each passage; empty where the model wrote nothing that can be used. */
-  write(passages: readonly PassageRecord[], signal: AbortSignal): Promise<readonly (readonly string[])[]>
-}
+export type QuestionWriter = ReturnType<typeof createQuestionWriter>
 
 const { searchQuestionCharactersMax, searchQuestionsWritten, searchQuestionTokensMax } = BUILD_BOUNDS
 
@@ -63,7 +55,7 @@ const writtenSchema = z.object({
 })
 
 /** @throws OperatorError when the endpoint or the model is not configured. */
-export function createQuestionWriter(settings: EndpointSettings, options: EndpointOptions = {}): QuestionWriter {
+export function createQuestionWriter(settings: EndpointSettings, options: EndpointOptions = {}) {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = settings
   const { chat_model: model } = options
   if (model === undefined || (apiKey === undefined && baseUrl === undefined))
@@ -98,13 +90,16 @@ export function createQuestionWriter(settings: EndpointSettings, options: Endpoi
 
   return {
     model,
-    keyOf: (passage) => sha256(JSON.stringify([model, PROMPT, sentOf(passage)])).toString('hex'),
-    tokensFor: (passage) => ({
+    /** SHA-256 (hex) of all that its questions for a passage follow from. */
+    keyOf: (passage: PassageRecord) => sha256(JSON.stringify([model, PROMPT, sentOf(passage)])).toString('hex'),
+    /** Estimated tokens of what is sent for passages, and the most that is written. */
+    tokensFor: (passage: PassageRecord) => ({
       sent:
         estimateTokens(JSON.stringify(sentOf(passage))) +
         Math.ceil(estimateTokens(PROMPT) / BUILD_BOUNDS.searchQuestionBatchPassages),
       written: searchQuestionTokensMax,
     }),
+    /** One list for each passage; empty where the model wrote nothing that can be used. */
     write,
   }
 }

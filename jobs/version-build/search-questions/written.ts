@@ -110,18 +110,13 @@ const entrySchema = z.strictObject({
 type CachedQuestions = z.infer<typeof entrySchema>
 
 /** Questions that a model wrote at an earlier time. */
-interface QuestionCache {
-  /** Empty: it wrote none that can be used. */
-  get(key: string): readonly string[] | undefined
-  add(entries: readonly CachedQuestions[]): Promise<void>
-  close(): Promise<void>
-}
+type QuestionCache = Awaited<ReturnType<typeof openQuestionCache>>
 
 /**
  * Opens a file to which each reply is appended, so that a build that is killed pays for no passage twice. A line that
  * is no entry, as the last one of a killed build, is a miss. A file beyond the bound begins anew.
  */
-async function openQuestionCache(path: string): Promise<QuestionCache> {
+async function openQuestionCache(path: string) {
   await mkdir(dirname(path), { recursive: true })
   const size = await stat(path).then(
     (found) => found.size,
@@ -135,8 +130,9 @@ async function openQuestionCache(path: string): Promise<QuestionCache> {
     if (entry.success) known.set(entry.data.key, entry.data.questions)
   }
   return {
-    get: (key) => known.get(key),
-    async add(entries) {
+    /** Empty: it wrote none that can be used. */
+    get: (key: string) => known.get(key),
+    async add(entries: readonly CachedQuestions[]) {
       for (const { key, questions } of entries) known.set(key, questions)
       // The line break before the entries ends what a killed build left.
       await file.appendFile(`\n${entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')}`)

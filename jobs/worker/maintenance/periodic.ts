@@ -13,13 +13,6 @@ export interface PeriodicTask {
   run(signal: AbortSignal): Promise<unknown>
 }
 
-export interface Periodic {
-  /** Time since the last success of each task, or since the start. */
-  agesMs(): Readonly<Record<string, number>>
-  /** Waits for the runs under way. */
-  stop(): Promise<void>
-}
-
 interface PeriodicDeps {
   readonly database: Database
   /** No run begins while it returns a reason. */
@@ -32,7 +25,7 @@ interface PeriodicDeps {
  * Runs each task again and again on the monotonic clock of this process, so that a wrong clock, a lost Redis or another
  * worker cannot put it off. A task that failed waits longer each time.
  */
-export function startPeriodic(deps: PeriodicDeps, tasks: readonly PeriodicTask[]): Periodic {
+export function startPeriodic(deps: PeriodicDeps, tasks: readonly PeriodicTask[]) {
   const stopping = new AbortController()
   const { signal } = stopping
   const succeededMs = new Map(tasks.map(({ name }) => [name, performance.now()]))
@@ -55,7 +48,9 @@ export function startPeriodic(deps: PeriodicDeps, tasks: readonly PeriodicTask[]
 
   const running = tasks.map(repeat)
   return {
+    /** Time since the last success of each task, or since the start. */
     agesMs: () => Object.fromEntries([...succeededMs].map(([name, atMs]) => [name, performance.now() - atMs])),
+    /** Waits for the runs under way. */
     stop: async () => {
       stopping.abort()
       await Promise.all(running)

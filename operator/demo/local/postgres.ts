@@ -48,17 +48,7 @@ export interface PostgresOptions {
   readonly previousServerTimeoutMs?: number
 }
 
-export interface LocalPostgres {
-  readonly port: number
-  readonly logFile: string
-  /** URL of the superuser, who owns every schema here. */
-  adminUrl(database: string): string
-  /** Creates the database unless it exists. */
-  createDatabase(name: string): Promise<void>
-  stop(): Promise<void>
-  /** Sends SIGKILL, like a crash of the machine; for tests. */
-  kill(): Promise<void>
-}
+export type LocalPostgres = Awaited<ReturnType<typeof startPostgres>>
 
 interface Programs {
   readonly postgres: string
@@ -77,7 +67,7 @@ interface Launch {
  * Ctrl-C itself, before the services that still need the database have stopped.
  * @throws LocalProcessError naming what to do.
  */
-export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+export async function startPostgres(options: PostgresOptions) {
   const folder = resolve(options.folder)
   const say = options.onLog ?? (() => undefined)
   const programs = findPrograms()
@@ -116,9 +106,12 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   return {
     port,
     logFile,
+    /** URL of the superuser, who owns every schema here. */
     adminUrl,
-    createDatabase: (name) => createDatabaseIfAbsent(adminUrl('postgres'), name),
+    /** Creates the database unless it exists. */
+    createDatabase: (name: string) => createDatabaseIfAbsent(adminUrl('postgres'), name),
     stop,
+    /** Sends SIGKILL, like a crash of the machine; for tests. */
     kill: () => server.kill(),
   }
 }

@@ -22,27 +22,14 @@ export interface RedisOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-export interface LocalRedis {
-  /** Path of the program that runs. */
-  readonly program: string
-  /** URL of database 0; `urlOf` returns the URL of any of the 64 databases. */
-  readonly url: string
-  readonly port: number
-  readonly logFile: string
-  urlOf(database: number): string
-  stop(): Promise<void>
-  /** Stops cleanly and starts again on the same port with the same files. */
-  restart(): Promise<void>
-  /** Sends SIGKILL; unwritten data is lost, as in a crash. `restart` starts the server again. */
-  kill(): Promise<void>
-}
+export type LocalRedis = Awaited<ReturnType<typeof startRedis>>
 
 /**
  * Starts Redis or Valkey on a free port of 127.0.0.1 with its append-only file in `folder`, and installs it where it is
  * missing. The settings match production: no eviction, and a crash loses at most one second of writes.
  * @throws LocalProcessError naming what to install.
  */
-export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
+export async function startRedis(options: RedisOptions) {
   const folder = resolve(options.folder)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const installed = (): string | undefined =>
@@ -53,16 +40,20 @@ export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const launch = (): Promise<SupervisedProcess> => launchRedis(program, folder, port, logFile, options)
   let server = await launch()
   return {
+    /** Path of the program that runs. */
     program,
+    /** URL of database 0; `urlOf` returns the URL of any of the 64 databases. */
     url: urlOf(port, 0),
     port,
     logFile,
-    urlOf: (database) => urlOf(port, database),
+    urlOf: (database: number) => urlOf(port, database),
     stop: () => server.stop(STOP_TIMEOUT_MS),
+    /** Stops cleanly and starts again on the same port with the same files. */
     restart: async () => {
       await server.stop(STOP_TIMEOUT_MS)
       server = await launch()
     },
+    /** Sends SIGKILL; unwritten data is lost, as in a crash. `restart` starts the server again. */
     kill: () => server.kill(),
   }
 }

@@ -33,18 +33,11 @@ export interface StackSettings {
   readonly onSpawn?: OnSpawn
 }
 
-export interface LocalSearchNode extends LocalService {
-  readonly address: string
-}
+export type LocalSearchNode = Awaited<ReturnType<typeof startSearchNode>>
 
-export interface LocalGateway extends LocalService {
-  readonly baseUrl: string
-  readonly internalUrl: string
-}
+export type LocalGateway = Awaited<ReturnType<typeof startGateway>>
 
-export interface LocalTrace extends LocalService {
-  readonly url: string
-}
+export type LocalTrace = Awaited<ReturnType<typeof startTrace>>
 
 const STATUS_TIMEOUT_MS = 5_000
 /** The log of each process says where its metrics are. */
@@ -88,7 +81,7 @@ export async function startSearchNode(
   settings: Pick<StackSettings, 'folder' | 'secrets' | 'environment' | 'restartOnChange' | 'onSpawn'>,
   name = 'search-node',
   port?: number,
-): Promise<LocalSearchNode> {
+) {
   const address = `127.0.0.1:${port ?? (await freePort())}`
   const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
@@ -146,7 +139,7 @@ function readyLines(logFile: string): number {
 }
 
 /** Starts the process of the public trace, on a free port of loopback. */
-export async function startTrace(settings: StackSettings, name = 'trace'): Promise<LocalTrace> {
+export async function startTrace(settings: StackSettings, name = 'trace') {
   const listen = `127.0.0.1:${await freePort()}`
   const url = `http://${listen}`
   const service = await startService({
@@ -168,7 +161,7 @@ export async function startGateway(
   searchNodes: readonly string[],
   name = 'gateway',
   port?: number,
-): Promise<LocalGateway> {
+) {
   const listen = `127.0.0.1:${port ?? (await freePort())}`
   const internalListen = `127.0.0.1:${await freePort()}`
   const service = await startService({

@@ -9,16 +9,7 @@ export class LocalProcessError extends Error {
   override readonly name = 'LocalProcessError'
 }
 
-export interface SupervisedProcess {
-  readonly pid: number
-  /** Rejects with the last lines of the log as soon as the process has ended; never resolves. */
-  readonly ended: Promise<never>
-  running(): boolean
-  /** Sends the signal given at start, then SIGKILL after `timeoutMs`; resolves once the process has ended. */
-  stop(timeoutMs: number): Promise<void>
-  /** Sends SIGKILL to the whole process group; for tests of a crash. */
-  kill(): Promise<void>
-}
+export type SupervisedProcess = ReturnType<typeof startSupervised>
 
 /** Receives the stop function of a process that was just started, so that it is stopped even if it never gets ready. */
 export type OnSpawn = (stop: () => Promise<unknown>) => void
@@ -51,7 +42,7 @@ const SUPERVISOR =
 /**
  * Starts a program in its own session, which the terminal's Ctrl-C does not reach. Its output is appended to `logFile`.
  */
-export function startSupervised(options: SupervisedProcessOptions): SupervisedProcess {
+export function startSupervised(options: SupervisedProcessOptions) {
   const log = openSync(options.logFile, 'a', 0o600)
   const logStart = statSync(options.logFile).size
   let child: ChildProcess
@@ -79,9 +70,12 @@ export function startSupervised(options: SupervisedProcessOptions): SupervisedPr
   ended.catch(() => undefined)
   return {
     pid,
+    /** Rejects with the last lines of the log as soon as the process has ended; never resolves. */
     ended,
     running: () => child.exitCode === null && child.signalCode === null,
-    stop: (timeoutMs) => stopSupervised(child, exited, timeoutMs),
+    /** Sends the signal given at start, then SIGKILL after `timeoutMs`; resolves once the process has ended. */
+    stop: (timeoutMs: number) => stopSupervised(child, exited, timeoutMs),
+    /** Sends SIGKILL to the whole process group; for tests of a crash. */
     kill: () => killGroup(pid, exited),
   }
 }

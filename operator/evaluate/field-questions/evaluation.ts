@@ -32,13 +32,7 @@ import { firstReadable } from '../text-lines.ts'
 import { firstRight, judge, type FieldQuestionOutcome } from './judge.ts'
 import { readFieldQuestions, type FieldQuestion } from './questions.ts'
 
-export interface AskedCorpora {
-  readonly corpora: readonly AskedCorpus[]
-  /** Of all corpora, in the order of the questions. */
-  readonly outcomes: readonly FieldQuestionOutcome[]
-  /** The decision that was fitted on the tuning half, where one was asked for. */
-  readonly fitted?: Calibration | undefined
-}
+export type AskedCorpora = Awaited<ReturnType<typeof evaluateFieldQuestions>>
 
 export interface AskedCorpus {
   /** Name of the folder. */
@@ -54,13 +48,11 @@ export interface AskedCorpus {
 /**
  * Asks field questions of corpora, one after the other: read → build → load → calibrate → ask → judge. Each version is
  * built, evaluated and decided on as one without a question set is by a job worker and a gateway.
+ * @returns the outcomes of all corpora, in the order of the questions, and the decision that was fitted on the tuning
+ * half, where one was asked for.
  * @throws OperatorError for each fault of a corpus or its questions.
  */
-export async function evaluateFieldQuestions(
-  flags: FieldQuestionFlags,
-  output: EvaluationOutput,
-  signal: AbortSignal,
-): Promise<AskedCorpora> {
+export async function evaluateFieldQuestions(flags: FieldQuestionFlags, output: EvaluationOutput, signal: AbortSignal) {
   const read: { set: FieldQuestionSet; mapping: object; questions: readonly FieldQuestion[] }[] = []
   for (const set of flags.sets) {
     const questions = await readFieldQuestions(set, flags.half, signal)

@@ -12,25 +12,7 @@ import { HALVES, type Half } from './questions.ts'
 const AUROC_KINDS: readonly string[] = ['named', 'plain']
 
 /** Numbers of questions. */
-interface KindCounts {
-  readonly n: number
-  readonly answered: number
-  /** The first passage of the list is right, whatever the decision. */
-  readonly listed_first: number
-  /** A right passage is among the first five, whatever the decision. */
-  readonly listed_at5: number
-  /** Counts only the questions that the service answers. */
-  readonly answered_first: number
-  readonly answered_at5: number
-  /** 95 % intervals of shares; null of nothing. */
-  readonly intervals: {
-    /** Of all questions. */
-    readonly answered: Interval
-    readonly listed_at5: Interval
-    /** Of those with a right passage among the first five. */
-    readonly answered_at5: Interval
-  }
-}
+type KindCounts = ReturnType<typeof kindCountsOf>
 
 type Interval = readonly [low: number, high: number] | null
 
@@ -80,7 +62,7 @@ function countsIn(outcomes: readonly FieldQuestionOutcome[]): Counts {
   }
 }
 
-function kindCountsOf(asked: readonly FieldQuestionOutcome[]): KindCounts {
+function kindCountsOf(asked: readonly FieldQuestionOutcome[]) {
   const answered = asked.filter(({ decision }) => decision === 'answer')
   const first = ({ rank }: FieldQuestionOutcome): boolean => servedOf(rank) === 1
   const at5 = ({ rank }: FieldQuestionOutcome): boolean => servedOf(rank) !== null
@@ -88,13 +70,19 @@ function kindCountsOf(asked: readonly FieldQuestionOutcome[]): KindCounts {
   return {
     n: asked.length,
     answered: answered.length,
+    /** The first passage of the list is right, whatever the decision. */
     listed_first: asked.filter(first).length,
     listed_at5: listedAt5,
+    /** Counts only the questions that the service answers. */
     answered_first: answered.filter(first).length,
     answered_at5: answeredAt5,
+    /** 95 % intervals of shares; null of nothing. */
     intervals: {
+      /** Of all questions. */
       answered: wilsonInterval(answered.length, asked.length) ?? null,
+      /** A right passage is among the first five, whatever the decision. */
       listed_at5: wilsonInterval(listedAt5, asked.length) ?? null,
+      /** Of those with a right passage among the first five. */
       answered_at5: wilsonInterval(answeredAt5, listedAt5) ?? null,
     },
   }

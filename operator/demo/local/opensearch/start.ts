@@ -24,21 +24,6 @@ export interface ClusterOptions {
   readonly onSpawn?: OnSpawn
 }
 
-/** An OpenSearch cluster in one process, on loopback. */
-export interface LocalCluster {
-  /** One URL a node. */
-  readonly urls: readonly string[]
-  readonly pid: () => number
-  stopNode(node: number): Promise<void>
-  startNode(node: number): Promise<void>
-  /** Ends the process as a crash does; `start` starts it again with the same files and URLs. */
-  kill(): Promise<void>
-  start(): Promise<void>
-  /** Stops and continues the process: nothing answers in between. */
-  signal(name: 'SIGSTOP' | 'SIGCONT'): void
-  stop(): Promise<void>
-}
-
 /** Returns what this machine lacks for a cluster, as one sentence; undefined: nothing. */
 export function clusterLacks(): string | undefined {
   const missing = ['javac', 'java', 'mvn'].filter(
@@ -54,7 +39,7 @@ export function clusterLacks(): string | undefined {
  * Starts a cluster, whose libraries Maven fetches once into the user's cache.
  * @throws LocalProcessError saying what is missing, or with the last lines of its log.
  */
-export async function startCluster(options: ClusterOptions): Promise<LocalCluster> {
+export async function startCluster(options: ClusterOptions) {
   const lacks = clusterLacks()
   if (lacks !== undefined) throw new LocalProcessError(lacks)
   const folder = resolve(options.folder)
@@ -64,10 +49,12 @@ export async function startCluster(options: ClusterOptions): Promise<LocalCluste
   const launch = (): Promise<Running> => launched(libraries, folder, firstPort, options)
   let running = await launch()
   return {
+    /** One URL a node. */
     urls: Array.from({ length: options.nodes }, (_, node) => `http://127.0.0.1:${firstPort + node}`),
     pid: () => running.child.pid ?? 0,
-    stopNode: (node) => running.command(`stop ${node}`),
-    startNode: (node) => running.command(`start ${node}`),
+    stopNode: (node: number) => running.command(`stop ${node}`),
+    startNode: (node: number) => running.command(`start ${node}`),
+    /** Ends the process as a crash does; `start` starts it again with the same files and URLs. */
     async kill() {
       running.child.kill('SIGKILL')
       await running.exited
@@ -75,7 +62,8 @@ export async function startCluster(options: ClusterOptions): Promise<LocalCluste
     async start() {
       running = await launch()
     },
-    signal: (name) => void running.child.kill(name),
+    /** Stops and continues the process: nothing answers in between. */
+    signal: (name: 'SIGSTOP' | 'SIGCONT') => void running.child.kill(name),
     stop: () => running.stop(),
   }
 }
