@@ -1,6 +1,5 @@
 const DIGEST_BYTES = 32
 
-/** A set of digests of API keys. */
 export type DigestSet = ReturnType<typeof createDigestSet>
 
 /**

@@ -19,7 +19,6 @@ const WRAPPED_BYTES = NONCE_BYTES + TAG_BYTES + KEY_BYTES
 const WRAP_LABEL = 'evidence fingerprint key wrapping v1'
 const IDEMPOTENCY_LABEL = 'evidence idempotency digest v1'
 
-/** The organization and the epoch of a key. */
 export interface FingerprintOwner {
   readonly organizationId: string
   readonly epoch: number

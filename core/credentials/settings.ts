@@ -41,12 +41,10 @@ const serviceSecretList = z
 /** Secrets of 32 bytes. The first is used for what is written, each of them for what is read. */
 export type ServiceSecrets = readonly [Buffer, ...(readonly Buffer[])]
 
-/** The secrets of a valid SERVICE_SECRET value. */
 export function parseServiceSecrets(text: string): ServiceSecrets {
   return serviceSecretList.parse(text)
 }
 
-/** The peppers of a valid KEY_PEPPERS value. */
 export function parsePeppers(text: string): readonly Pepper[] {
   return pepperList.parse(text)
 }

@@ -21,7 +21,6 @@ const profileSchema = z.object({
   /** What is withdrawn of the version, as `core/domain/search.ts` describes it. */
   withdrawn: z.array(withdrawalInForceSchema),
 })
-/** A retrieval profile with the version that it belongs to. */
 export type ServingProfile = z.infer<typeof profileSchema>
 
 const entitlementSchema = z.object({
@@ -49,7 +48,6 @@ export type Entitlement = z.infer<typeof entitlementSchema>
 const accessSchema = z.object({
   api_key_id: z.string(),
   client_id: z.string(),
-  /** Its name, which another organization's client may have too. */
   client: z.string(),
   organization_id: z.string(),
   environment: z.enum(['test', 'live']),

@@ -44,7 +44,6 @@ const stepSchema = z.object({
   active_from: z.date(),
   active_until: z.date().nullable(),
 })
-/** A version on the rollback path. */
 export type RollbackStep = z.infer<typeof stepSchema>
 
 export type RollbackPath = Awaited<ReturnType<typeof readRollbackPath>>

@@ -54,7 +54,6 @@ export type AfterRun = {
   readonly lost: boolean
 } & ({ readonly state: 'failed' } | { readonly state: 'retrying'; readonly waitMs: number })
 
-/** Ends a run of a build whose lock is held. */
 export const endRun = execute.from(({ buildId, attempt }: BuildFence, after: AfterRun) => [
   buildId,
   attempt,

@@ -41,7 +41,6 @@ const buildListRow = z.object({
   next_attempt_at: z.date().nullable(),
   /** Since the last heartbeat of a run, in the state `running`. */
   seconds_since_heartbeat: z.number().nullable(),
-  /** The version of a build that succeeded. */
   version_id: z.uuid().nullable(),
   passed: z.boolean().nullable(),
   /** What its version changes; null: it has none, or no version was active. */
@@ -60,7 +59,6 @@ const BUILDS = `
     v.evaluation -> 'comparison' -> 'changes' as changes,
     b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
-/** A version with its newest review and profile. */
 const versionListRow = z.object({
   id: z.uuid(),
   knowledge_base: z.string(),

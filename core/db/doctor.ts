@@ -23,7 +23,6 @@ export const readDatabaseServer = oneRowOf(z.object({ version: z.string(), durab
 
 const pepperSchema = z.object({ pepper: z.string(), keys: z.int() })
 
-/** Names of the peppers of valid keys. */
 export const peppersInUse = rowsOf(pepperSchema)`
   select pepper, count(*)::int as keys from api_keys where revoked_at is null and expires_at > now()
   group by pepper order by 1`
@@ -35,7 +34,6 @@ const wrappedSchema = z.object({
   wrapped: z.instanceof(Buffer),
 })
 
-/** The newest fingerprint key of each organization. */
 export const newestFingerprintKeys = rowsOf(wrappedSchema)<[limit: number]>`
   select o.id as organization_id, o.name, f.epoch, f.wrapped from organizations o join lateral (
     select epoch, wrapped from fingerprint_keys where organization_id = o.id and wrapped is not null

@@ -25,7 +25,6 @@ const entitlementRow = z.object({
 })
 export type EntitlementRow = z.infer<typeof entitlementRow>
 
-/** What one client may access in one knowledge base. */
 export interface Grant {
   readonly id: string
   readonly clientId: string

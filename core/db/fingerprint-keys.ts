@@ -12,7 +12,6 @@ const epochRow = z.object({
 })
 
 const ownerRow = z.object({ id: z.uuid(), name: z.string() })
-/** An organization that has a key. */
 export type FingerprintOwnerRow = z.infer<typeof ownerRow>
 
 const keyRow = z.object({ epoch: z.int(), wrapped: z.instanceof(Buffer) })

@@ -7,7 +7,6 @@ const knowledgeBaseRow = z.object({
   title: z.string(),
   /** Day, YYYY-MM-DD, on which law must be in force to be served; null: the day of each request. */
   as_of: z.iso.date().nullable(),
-  /** Whether activations extend the public trace. */
   traced: z.boolean(),
   active_version_id: z.uuid().nullable(),
   /** Passages of the active version; null when none is active. */

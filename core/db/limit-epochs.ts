@@ -13,7 +13,6 @@ const row = z
   .object({ epoch: z.uuid(), redis_run_id: z.string() })
   .transform(({ epoch, redis_run_id }): LimitEpoch => ({ id: epoch, redisRunId: redis_run_id }))
 
-/** One row per organization. */
 const READ_EPOCH = 'select epoch, redis_run_id from limit_epochs where organization_id = $1'
 
 /** @returns undefined for an organization without counters. */
@@ -45,7 +44,6 @@ export async function moveEpoch(database: Database, organizationId: string, redi
 export const endEpoch = execute<[organizationId: string]>`
   update limit_epochs set epoch = gen_random_uuid() where organization_id = $1`
 
-/** Ends the epochs of all organizations. */
 export const endEveryEpoch = execute`update limit_epochs set epoch = gen_random_uuid()`
 
 /** One rebuild of an organization's counters at a time, over all gateways; held by a connection until `unlock`. */

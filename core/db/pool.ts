@@ -7,7 +7,6 @@ export type Database = pg.Pool
 /** The pool, or one client inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'>
 
-/** Opens a bounded pool with a statement time-out. */
 export function openDatabase(
   url: string,
   log: Log,
@@ -57,7 +56,6 @@ export async function databaseClockMs(database: Queryable): Promise<number> {
   return z.tuple([z.object({ now: z.number() })]).parse((await database.query(NOW)).rows)[0].now
 }
 
-/** Runs `work` in one transaction. */
 export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return withClient(database, async (client, broke) => {
     try {

@@ -8,7 +8,6 @@ export interface RetentionRules {
   readonly versionDays: number
   /** Since a request that it served, as the ledger has it. */
   readonly ledgerDays: number
-  /** Since a source was captured. */
   readonly snapshotDays: number
 }
 

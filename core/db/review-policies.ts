@@ -6,7 +6,6 @@ import { changesOne, rowsOf, valueOf } from './rows.ts'
 
 /** A signature of the statement beside it. */
 export const signatureSchema = z.strictObject({
-  /** Id of a reviewer. */
   reviewer: z.uuid(),
   /** Base64. */
   signature: z.string(),

@@ -38,7 +38,6 @@ export const hasLink = changesOne.from(
   ],
 )`select from version_chain where knowledge_base_id = $1 and sequence = $2 and entry = $3`
 
-/** The newest entry of each version. */
 export const newestLinks = rowsOf(linkSchema.pick({ entry: true, signature: true }))<[versionIds: readonly string[]]>`
   select distinct on (entry::jsonb ->> 'version_id') entry, signature from version_chain
   where entry::jsonb ->> 'version_id' = any ($1) order by entry::jsonb ->> 'version_id', sequence desc`

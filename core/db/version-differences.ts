@@ -26,7 +26,6 @@ const passageSchema = keySchema.extend({
   /** Byte offset and length of its line in the artifact of its side. */
   from: z.int(),
   bytes: z.int(),
-  /** Id of the snapshot that it was read from. */
   snapshot: z.string(),
 })
 export type PassageEntry = Readonly<z.infer<typeof passageSchema>>
@@ -97,9 +96,7 @@ export interface VersionDifferences {
   queryExpansions(): Iterable<QueryExpansionEntry & { readonly side: Side }>
   /** Every passage by document, language, provision and day; equal content stands together. */
   passages(): Iterable<PassageEntry>
-  /** The documents and the versions that hold each. */
   documents(): Iterable<z.infer<typeof documentSchema>>
-  /** The newest header of a document. */
   newest(side: Side, document: string): RevisionEntry | undefined
   /** Headers that only the active version has: the first ones, and how many there are. */
   lostRevisions(document: string): { readonly first: readonly RevisionEntry[]; readonly total: number }

@@ -59,7 +59,6 @@ export interface ReportFiles {
   readonly changes: string | null
 }
 
-/** A candidate with the profile that it was evaluated with. */
 export interface NewVersion {
   readonly id: string
   readonly knowledgeBaseId: string
@@ -177,7 +176,6 @@ export const versionsToServe = rowsOf(toServeSchema)`
   )
   select id as "versionId", manifest_digest as "manifestDigest" from wanted join corpus_versions using (id)`
 
-/** Ids of all active versions. */
 export const activeVersions = ids`select version_id as id from active_versions`
 
 /**
@@ -206,7 +204,6 @@ export const activeLocalVersions = rowsOf(activeLocalSchema)`
   where v.embedding ->> 'provider' = 'local'
   order by b.slug`
 
-/** What a knowledge base serves now. */
 const servingSchema = z.object({
   versionId: z.uuid(),
   facets: facetsSchema,

@@ -123,7 +123,6 @@ export function changesInWords({ before, after, added, counts }: Changes): strin
   return [...parts, ...named].join(', ')
 }
 
-/** Kinds that are named after the sizes, if there are any. */
 const IN_WORDS: readonly ChangeKind[] = [
   'answers_lost',
   'answers_wrong',

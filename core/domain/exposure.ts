@@ -21,7 +21,6 @@ const TEST_FLOOR_PART = 0.2
 /** What the marks depend on besides the plan. */
 export interface Exposed {
   readonly environment: string
-  /** Passages of the active version. */
   readonly corpusPassages: number
   /** Passages that an operator allows beyond every mark. */
   readonly exposureAllowance: number

@@ -19,7 +19,6 @@ export interface Filters {
 
 /** What is withdrawn of one document: one passage, else the provisions that are named, else all of it. */
 export interface Withdrawn {
-  /** Id of the document. */
   readonly document: string
   /** Ids of provisions: one that covers a part of a record covers the record. */
   readonly provisions: readonly string[]
@@ -135,7 +134,6 @@ export interface LoadedVersion {
   readonly state: string
 }
 
-/** Status of a search node. */
 export interface NodeStatus {
   readonly loaded: readonly LoadedVersion[]
   readonly threads: number

@@ -15,11 +15,9 @@ const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
 export const chainEntrySchema = z.strictObject({
   format: z.literal('evidence version chain 1'),
   knowledge_base: z.strictObject({ id: z.uuid(), slug: z.string() }),
-  /** Sequence of the activation. */
   sequence: z.int().positive(),
   kind: z.enum(['activate', 'rollback']),
   version_id: z.uuid(),
-  /** The version that it replaced. */
   predecessor: z.uuid().nullable(),
   manifest_sha256: sha256Hex,
   record_sha256: sha256Hex,

@@ -1,7 +1,6 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of the embedding of queries and passages. */
 export const EMBEDDING_BOUNDS = {
   /** Texts that a build or evaluation gives to the embedder at once. */
   embedBatchTexts: 64,

@@ -20,7 +20,6 @@ export interface Embeddings {
   readonly overlong: number
 }
 
-/** Embeds texts in one embedding space. Throws only `EmbeddingError`. */
 export interface Embedder {
   readonly space: EmbeddingSpace
   /** Texts that are longer than the model's limit are embedded in windows, so `overlong` ones are not cut. */

@@ -177,7 +177,6 @@ function overlongOf(texts: readonly string[], { tokens }: EmbeddingsReply, token
   return tokens === null ? estimated : Math.min(estimated, Math.floor(tokens / tokensMax))
 }
 
-/** What one word shows of a model. */
 export type ProbedModel = Awaited<ReturnType<typeof probeModel>>
 
 /** Returns the dimensions of a model's vectors and its digest, if the endpoint tells one, by embedding one word. */

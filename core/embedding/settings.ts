@@ -41,7 +41,6 @@ export type EndpointOptions = z.infer<typeof endpointOptionsSchema>
 /** Where the encoder of this repository listens unless it is told otherwise. */
 export const ENCODER_ADDRESS = '127.0.0.1:8766'
 
-/** Variables of the embedding endpoint. */
 export const EMBEDDING_SETTINGS = {
   EMBEDDING: {
     schema: optional(z.literal('onnx')),

@@ -12,7 +12,6 @@ type Clause = Readonly<Record<string, object>>
 /** The scope of a query: filters, and rows that they are narrowed to. */
 export interface EngineScope {
   readonly filters: Filters
-  /** Undefined: the filters alone. */
   readonly rows: { readonly kept: boolean; readonly list: Uint32Array } | undefined
 }
 

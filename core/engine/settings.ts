@@ -38,7 +38,6 @@ export const NO_ENGINE: EngineSettings = {
   OPENSEARCH_PLAINTEXT: 'refuse',
 }
 
-/** The variables of a process that get these settings. */
 export function engineEnvironment({ OPENSEARCH_URL: urls, ...others }: EngineSettings): Record<string, string> {
   const given = Object.entries(others).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return { ...Object.fromEntries(given), ...(urls === undefined ? {} : { OPENSEARCH_URL: urls.join(',') }) }

@@ -68,7 +68,6 @@ export function movedFaults(
   return set.map(([name, place]) => `${name} is read no more: unset it, and use ${place}`)
 }
 
-/** A whole number within bounds. */
 export function wholeNumberOf(min: number, max: number): z.ZodType<number, string> {
   return z
     .string()
@@ -82,7 +81,6 @@ export function wholeNumber(min: number, max: number, fallback: number): z.ZodTy
   return wholeNumberOf(min, max).default(fallback)
 }
 
-/** A URL of one of the named schemes. */
 export function url(...protocols: readonly string[]): z.ZodType<string, string | undefined> {
   return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol))
 }
@@ -127,7 +125,6 @@ export function ed25519Key(type: 'spki' | 'pkcs8', bytes: number): z.ZodType<Buf
   })
 }
 
-/** The path of a file that can be read. */
 export const readableFile: z.ZodType<string, string | undefined> = z.string().refine((path) => {
   try {
     accessSync(path, constants.R_OK)
@@ -149,12 +146,10 @@ export const addressList: z.ZodType<readonly string[], string | undefined> = z
     ),
   )
 
-/** One `host:port`. */
 const oneAddress: z.ZodType<string, string | undefined> = addressList
   .refine((list) => list.length === 1)
   .transform((list) => list[0] ?? '')
 
-/** The one `host:port` that a server listens on. */
 export function listenAddress(fallback: string): z.ZodType<string, string | undefined> {
   return oneAddress.default(fallback)
 }
@@ -170,7 +165,6 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
-/** The variable that every service reads. */
 export const LOG_LEVEL = {
   schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
   help: 'silent, error, warn, info or debug',

@@ -8,7 +8,6 @@ export interface FileDigest {
   readonly sha256: string
 }
 
-/** A new file that is hashed while it is written. */
 export type HashedFile = Awaited<ReturnType<typeof openHashedFile>>
 
 const BUFFER_BYTES = 1024 * 1024
@@ -54,7 +53,6 @@ export async function openHashedFile(path: string) {
   }
 }
 
-/** Writes a new file from its pieces. */
 export async function writeHashed(
   path: string,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,

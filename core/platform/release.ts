@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** The release that runs. */
 export const RELEASE = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))).version

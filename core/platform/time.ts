@@ -1,7 +1,6 @@
 /** A UTC day, without leap seconds. */
 export const DAY_MS = 86_400_000
 
-/** The UTC day of a time, YYYY-MM-DD. */
 export function utcDay(time: Date): string {
   return time.toISOString().slice(0, 10)
 }

@@ -1,7 +1,6 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of one reading and of the endpoint's circuit breaker. */
 export const READING_BOUNDS = {
   readerTimeoutMinMs: 100,
   readerTimeoutDefaultMs: 4_000,

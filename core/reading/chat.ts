@@ -21,7 +21,6 @@ export const PROMPT_SHA256 = sha256(INSTRUCTIONS).toString('hex')
 
 const nameOf = (at: number): string => `p${at + 1}`
 
-/** The body of a request of chat completions. */
 export function chatRequest(model: string, question: string, passages: readonly FoundPassage[]): ChatRequest {
   const names = passages.map((_, at) => nameOf(at))
   const number = { type: 'integer', minimum: 0, maximum: 100 }

@@ -8,13 +8,11 @@ const scored = z.array(z.object({ index, score: z.number() }))
 const cohereReply = z.object({ results: z.array(z.object({ index, relevance_score: z.number() })) })
 
 interface Format {
-  /** The body of a request. */
   body(model: string, query: string, texts: readonly string[]): object
   /** Scores with the index of their text, in any order. */
   readonly reply: z.ZodType<z.infer<typeof scored>>
 }
 
-/** Interfaces of re-ranking endpoints. */
 export const RERANK_FORMATS: Readonly<Record<ReaderFormat, Format>> = {
   cohere: {
     body: (model, query, documents) => ({ model, query, documents, top_n: documents.length }),

@@ -3,7 +3,6 @@ import type { FoundPassage } from '#core/domain/search.ts'
 
 type Scoring = Pick<ReaderParameters, 'scores' | 'passages'>
 
-/** A list after its reading. */
 export interface ScoredList {
   readonly passages: readonly FoundPassage[]
   /** Positions in the list of the search; absent where scores do not order. */

@@ -3,7 +3,6 @@ import { baseUrl, httpKey, optional, wholeNumber, type Variable } from '#core/pl
 import { READING_BOUNDS } from './bounds.ts'
 import { READER_FORMATS } from './rerank.ts'
 
-/** Variables of the endpoint of readers. */
 export const READING_SETTINGS = {
   READER_BASE_URL: {
     schema: optional(baseUrl),

@@ -1,7 +1,6 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of a connection to Redis. */
 export const REDIS_BOUNDS = {
   /** Also the time until a server has answered everything that a new connection asks. */
   redisCommandTimeoutMs: 1_000,

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { REDIS_BOUNDS } from './bounds.ts'
 import type { RedisAddress, RedisTarget } from './url.ts'
 
-/** Tells where the primary is. */
 export interface PrimaryDiscovery {
   /** @throws when no Sentinel knows the primary within `sentinelTimeoutMs`. */
   primary(): Promise<RedisAddress>

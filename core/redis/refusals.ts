@@ -37,7 +37,6 @@ export function countRefusals(redis: Redis) {
       const known = counts.get(field)
       if (known !== undefined || counts.size < REDIS_BOUNDS.refusalsCollectedMax) counts.set(field, (known ?? 0) + 1)
     },
-    /** Sends what is counted. */
     async close() {
       clearInterval(timer)
       await send().catch(() => undefined)

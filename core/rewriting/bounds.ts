@@ -2,7 +2,6 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 
-/** Bounds of one rewriting and of the endpoint's circuit breaker. */
 export const REWRITING_BOUNDS = {
   rewriterTimeoutMaxMs: 6_000,
   rewriterReplyBytesMax: 256 * 1_024,

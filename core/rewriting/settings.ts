@@ -1,6 +1,5 @@
 import { baseUrl, httpKey, optional, type Variable } from '#core/platform/config.ts'
 
-/** Variables of the endpoint of rewriters. */
 export const REWRITING_SETTINGS = {
   REWRITER_BASE_URL: {
     schema: optional(baseUrl),

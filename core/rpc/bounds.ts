@@ -1,6 +1,5 @@
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of gRPC between the services and the search nodes. */
 export const RPC_BOUNDS = {
   grpcConnectionAgeMs: 60_000,
   grpcReconnectFirstMs: 100,

@@ -9,7 +9,6 @@ import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { isRejected } from '#jobs/review/rejections.ts'
 import { assertPassed } from '#jobs/review/transition.ts'
 
-/** What an activation needs to know about a request. */
 export type AskedActivation = Pick<ActivationRow, 'kind' | 'knowledge_base_id' | 'expected_version_id'>
 
 /** The pointer moved between the request and its turn. */

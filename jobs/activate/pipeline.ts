@@ -32,7 +32,6 @@ export interface ActivateDeps {
   readonly store: SignedStore
   /** Signs the version chain; Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
-  /** Folder of the public trace, which is never forked. */
   readonly traceDir: string
   readonly log: Log
 }

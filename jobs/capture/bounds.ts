@@ -1,4 +1,3 @@
-/** Bounds of captures. */
 export const CAPTURE_BOUNDS = {
   sourcesMax: 1_000,
   hostsMax: 20,

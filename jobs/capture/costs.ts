@@ -38,5 +38,4 @@ function createCaptureCosts() {
   }
 }
 
-/** Costs of the scheduled captures of this worker. */
 export const captureCosts = createCaptureCosts()

@@ -18,7 +18,6 @@ const capturedSchema = z.strictObject({
   import_id: z.uuid().nullable(),
   build_id: z.uuid().nullable(),
 })
-/** What a capture of a source did. */
 export type Captured = Readonly<z.infer<typeof capturedSchema>>
 
 const runSchema = z.discriminatedUnion('outcome', [

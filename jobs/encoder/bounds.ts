@@ -37,7 +37,6 @@ assertLess('questionsWaitingMax', 'encoderTextsMax')
 assertLess('batchTimeoutMs', 'embedBatchTimeoutMs')
 assertLess('windowOverlapTokens', 'questionTokensMax')
 
-/** Bounds of a download of a model. */
 export const MODELS_BOUNDS = {
   /** A larger one is refused before its first byte is kept. */
   modelFileBytesMax: 4 * 1_024 ** 3,

@@ -4,7 +4,6 @@ import { LANES, type Encoded, type Lane } from './encoder.ts'
 
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 240]
 
-/** Prometheus metrics of the encoder. */
 export type EncoderMetrics = ReturnType<typeof createEncoderMetrics>
 
 export function createEncoderMetrics(waiting: (lane: Lane) => number) {

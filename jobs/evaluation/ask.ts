@@ -32,7 +32,6 @@ export function mapModes<From, To>(by: ByMode<From>, map: (value: From) => To): 
 
 type Embedding = Pick<AskContext, 'embedder'>
 
-/** Returns what `make` makes for each mode of the version. */
 export function forModes<T>({ embedder }: Embedding, make: (mode: RankingMode) => T): ByMode<T> {
   const lexical = make('lexical')
   return embedder === undefined ? { lexical } : { lexical, dense: make('dense'), hybrid: make('hybrid') }
@@ -78,7 +77,6 @@ export interface AskModesContext extends AskContext {
 }
 
 export interface AskRecordsContext extends AskContext {
-  /** Of the version. */
   readonly sourceIdOf: SourceIdOf
 }
 
@@ -155,7 +153,6 @@ async function askEach<Q extends QuestionInput, Reply>(
   }
 }
 
-/** Asks one question of one mode. */
 export async function askOne(
   question: QuestionInput,
   mode: RankingMode,

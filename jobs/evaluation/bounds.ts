@@ -1,6 +1,5 @@
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of an evaluation. */
 export const EVALUATION_BOUNDS = {
   // Questions.
   evaluationQuestionsMax: 20_000,

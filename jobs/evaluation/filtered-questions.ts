@@ -12,7 +12,6 @@ import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 
 export interface FilteredMeasurement {
   readonly recall: FilteredRecall
-  /** Questions that were asked. */
   readonly questions: number
   /** Rows whose vectors were asked, because there are too few questions. */
   readonly sampledRows: number
@@ -124,7 +123,6 @@ export function leastRecall(recall: FilteredRecall): Readonly<Record<string, num
   )
 }
 
-/** The similarities of every row with each of some queries. */
 async function similaritiesOf(
   { artifactFolder, rows, dimensions, signal }: FilteredRecallInput,
   queries: readonly Float32Array[],

@@ -56,7 +56,6 @@ async function unrepeated(
   })
 }
 
-/** A known item, and the citation of its passage. */
 export interface KnownItemQuestion extends QueryWithQrels {
   readonly label: string
 }

@@ -7,7 +7,6 @@ import type { QueryWithQrels } from './questions.ts'
 /** Number of passages in a timed request, as a caller requests. */
 const TIMED_LIMIT = 10
 
-/** The result of one mode for one question, without the passages. */
 export interface Outcome {
   /** Undefined when nothing is judged relevant to the question. */
   readonly figures: RankingFigures | undefined

@@ -33,7 +33,6 @@ export interface EvaluationInput extends PreparedVersion {
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
   }
-  /** Of the artifact. */
   readonly sourceIdOf: SourceIdOf
   readonly noteSourceIds: NoteSourceIds
   readonly facets: Facets
@@ -58,7 +57,6 @@ export interface EvaluationInput extends PreparedVersion {
 }
 
 export interface Evaluation {
-  /** For the report. */
   readonly measured: Measured
   /** The profile with the fitted fusion and decision. */
   readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }

@@ -104,7 +104,6 @@ export interface QueryWithQrels {
    * text names.
    */
   readonly quoted: boolean
-  /** Filters of the question, as a caller sends them. */
   readonly filters: Question['filters']
 }
 

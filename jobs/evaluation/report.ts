@@ -19,7 +19,6 @@ import { INSUFFICIENT_ANSWERED_MAX } from './calibration/fit.ts'
 import { SELECTIVITIES } from './measured-filters.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 
-/** What was measured on a version. */
 export interface Measured {
   readonly kind: EvaluationReport['kind']
   readonly dataset: string
@@ -105,7 +104,6 @@ export function reportOf(input: ReportInput): EvaluationReport {
   })
 }
 
-/** Says what a decision was calibrated on. */
 export function calibratedOn({ calibration, isFitted, refused }: Decision): EvaluationReport['calibrated_on'] {
   if (isFitted) return { source: 'question set', questions: calibration.questions }
   return { source: 'default', ...(refused === undefined ? {} : { refused }) }

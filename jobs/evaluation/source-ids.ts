@@ -4,7 +4,6 @@ import { openPassagesReader } from '#core/index/passages/reader.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 
-/** The `source_id` of the passage of a row. */
 export type SourceIdOf = (row: number) => string
 
 interface Artifact extends Pick<Manifest, 'passages' | 'files'> {

@@ -56,7 +56,6 @@ const SOURCE_ROOTS = {
   fallback: 'none, so that only addresses are captured on a schedule',
 } as const satisfies Variable<readonly string[]>
 
-/** Variables of the job worker. */
 export const JOBS_VARIABLES = {
   DATABASE_URL,
   REDIS_URL,
@@ -109,7 +108,6 @@ export const JOBS_VARIABLES = {
   },
 } as const satisfies Record<string, Variable<unknown>>
 
-/** Variables of the operator's command line. */
 export const OPERATOR_VARIABLES = {
   DATABASE_URL,
   REDIS_URL,

@@ -1,4 +1,3 @@
-/** Bounds of reviews and of their files. */
 export const REVIEW_BOUNDS = {
   /** Reviewers of an installation, retired ones included, and review policies of all its knowledge bases. */
   reviewersMax: 1_000,

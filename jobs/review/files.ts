@@ -16,12 +16,10 @@ export interface CheckedFile {
   readonly state: 'as recorded' | 'altered' | 'missing' | 'not recorded'
 }
 
-/** Compares the files of a report with their recorded digests. */
 export async function checkFiles(store: ArtifactStore, version: VersionRow): Promise<readonly CheckedFile[]> {
   return Promise.all(REVIEWED_FILES.map((file) => checkFile(store, version, file)))
 }
 
-/** Compares one file of a report with its recorded digest. */
 export async function checkFile(store: ArtifactStore, version: VersionRow, file: ReviewedFile): Promise<CheckedFile> {
   const [path, sha256] = recordedFile(store, version, file)
   return { file, path, state: await stateOf(path, sha256) }

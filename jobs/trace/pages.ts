@@ -42,7 +42,6 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 
 const KEYS_NOTE = 'Take the public key from the operator by another way: a trace that names its own key proves nothing.'
 
-/** The knowledge bases of a trace. */
 export function rootPage(root: string, slugs: readonly string[]): Page {
   return {
     at: join(root, 'index'),

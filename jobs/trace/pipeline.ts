@@ -23,7 +23,6 @@ export interface TraceDeps {
   readonly database: Database
   /** Its keys are those under which the version chain must hold too. */
   readonly store: SignedStore
-  /** Folder of the public trace. */
   readonly traceDir: string
   readonly log: Log
 }

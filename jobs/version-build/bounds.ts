@@ -1,7 +1,6 @@
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 
-/** Bounds of a build: its runs, its process and its steps. */
 export const BUILD_BOUNDS = {
   // Runs.
   /**

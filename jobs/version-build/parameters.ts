@@ -24,7 +24,6 @@ import {
 } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters, ReaderParameters } from '#core/domain/retrieval-profile.ts'
 
-/** Parameters of a build, stored with its row. */
 const parametersSchema = z.strictObject({
   /** SHA-256 (hex) of a question set, stored in the artifact store like a snapshot. Absent: known-item evaluation. */
   questions_sha256: z
@@ -106,7 +105,6 @@ const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
   openai: DEFAULT_MODEL_CALIBRATION,
 }
 
-/** Returns the ranking parameters of a version before any fitting. */
 export function defaultProfile(
   { embedding, expansion, reader, rewriter }: Pick<BuildParameters, 'embedding' | 'expansion' | 'reader' | 'rewriter'>,
   description?: Description,

@@ -6,7 +6,6 @@ import { once } from 'node:events'
 import { z } from 'zod'
 import { BUILD_BOUNDS } from './bounds.ts'
 
-/** What every program is configured with. */
 interface ProgramConfig {
   readonly DATABASE_URL: string
   readonly LOG_LEVEL: LogLevel

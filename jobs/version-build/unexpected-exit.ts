@@ -7,7 +7,6 @@ import { BUILD_BOUNDS } from './bounds.ts'
 interface ProcessEnd {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** The last part of its standard error. */
   readonly standardError: string
   readonly heapMb: number | undefined
   /** Kills by the kernel for memory in this container or service meanwhile; undefined where it does not say. */

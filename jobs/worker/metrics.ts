@@ -28,7 +28,6 @@ interface MetricsDeps {
   readonly drifts: Drifts
   readonly queues: readonly JobQueue[]
   readonly redis: Pick<Redis, 'info' | 'status'>
-  /** Folder of the artifact store. */
   readonly store: string
   /** Time since the last success of each maintenance task, ms. */
   readonly tasks: () => Readonly<Record<string, number>>

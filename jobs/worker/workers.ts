@@ -37,7 +37,6 @@ export interface JobsDeps {
   readonly settlement: Pick<Settlement, 'refundOverdue'>
   /** Signs the version chain; Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
-  /** Folder of the public trace. */
   readonly traceDir: string
   /** Who is told of captures that changed or failed, and of their candidates. */
   readonly notified: Notified
@@ -52,7 +51,6 @@ export interface JobsDeps {
   readonly drifts: Drifts
   /** Nothing is begun while it returns a reason, such as a wrong clock. */
   readonly held: () => string | undefined
-  /** Called after each success of a maintenance task. */
   readonly onTaskDone: (task: string) => void
   readonly log: Log
   /** Environment of these processes; the worker's own if absent. */

@@ -109,11 +109,9 @@ async function submit(
   return result
 }
 
-/** What a rollback does. */
 interface RollbackPlan {
   readonly version_id: string
   readonly knowledge_base: string
-  /** The version that is active now. */
   readonly replaces: string
   /** Time at which the version was last active. */
   readonly active_from: Date
@@ -213,7 +211,6 @@ function nothingToReturnTo(slug: string, isActive: boolean, path: RollbackPath):
     : `"${slug}" has no earlier version to return to that is not rejected (${rejected} passed over): ${next}`
 }
 
-/** Describes a rollback in sentences. */
 export function rollbackInWords(plan: RollbackPlan): string {
   const ignored = plan.ignored.map((id) => `Review ${id} is ignored, because its signature does not hold.\n`).join('')
   const passed = plan.passed_over.map((id) => `Version ${id} is passed over, because it was rejected since.\n`).join('')

@@ -14,7 +14,6 @@ import { buildNamed, importNamed, knowledgeBaseNamed } from './names.ts'
 import { enqueueCommitted, withAudit, type Enqueue, type Operator } from './operator.ts'
 
 export interface StartBuild {
-  /** Id of an import. */
   readonly import: string
   /** Path of a question set; without one the candidate is evaluated on its own passages as known items. */
   readonly questions?: string | undefined

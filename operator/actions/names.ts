@@ -36,7 +36,6 @@ export function checkedName(what: string, name: string): string {
 
 type LookUp<T> = (database: Queryable, name: string) => Promise<T>
 
-/** Returns the id of what is named; null where nothing is. */
 export async function idOf(
   named: LookUp<{ readonly id: string }>,
   database: Queryable,

@@ -2,7 +2,6 @@ import { appendAudit } from '#core/db/audit.ts'
 import { inTransaction, type Database, type Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
-/** Bounds of the operator's command line. */
 export const OPERATOR_BOUNDS = {
   operatorStatementTimeoutMs: 60_000,
   operatorRowsDefault: 100,

@@ -21,7 +21,6 @@ import { versionRowNamed } from './names.ts'
 import { withAudit, type Operator } from './operator.ts'
 import { assertActive, reviewerOf } from './reviewers.ts'
 
-/** A verdict of a reviewer. */
 export interface ReviewInput {
   readonly version: string
   readonly verdict: Verdict

@@ -58,7 +58,6 @@ export interface Help {
   readonly below?: readonly Verb[]
 }
 
-/** A verb as data. */
 export interface Verb extends Help {
   /** Name and positional arguments, e.g. `create <name>`. */
   readonly usage: string
@@ -77,13 +76,11 @@ export interface Group {
   readonly verbs: readonly Verb[]
 }
 
-/** Input of a verb, parsed. */
 export type Input<S extends z.ZodRawShape> = z.output<z.ZodObject<S>>
 
 /** What a noun adds to the command line. */
 export type Commands = readonly (Group | Verb)[]
 
-/** Adds what nouns have to a command line. */
 export function addCommands(parent: OperatorCommand, commands: Commands): void {
   for (const each of commands)
     if ('verbs' in each) addCommands(parent.command(each.name).description(each.summary), each.verbs)

@@ -11,7 +11,6 @@ import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 import { option } from './inputs.ts'
 
-/** Options of commands that say how an embeddings endpoint is used. */
 const ENDPOINT_OPTIONS = {
   '--embedding-model <name>':
     'model that embeds; default: the only one that the endpoint lists, else text-embedding-3-small',
@@ -87,7 +86,6 @@ export interface EmbeddingFlags extends EndpointInput {
   readonly model?: string | undefined
   /** Base URL of an OpenAI-compatible endpoint. */
   readonly embeddings?: string
-  /** Name of the environment variable that holds the key. */
   readonly embeddingKeyEnv?: string
   /** Folder; false: no vector is kept. */
   readonly vectorCache?: string | false

@@ -83,14 +83,12 @@ export const auditHead = z
   .regex(/^\d{1,15}:[0-9a-f]{64}$/, 'must be a number, ":" and 64 hex digits, as "operator audit head" prints them')
   .transform((value) => ({ seq: Number(value.slice(0, value.indexOf(':'))), hash: value.slice(-64) }))
 
-/** Maximum number of rows in a list. */
 export const rows = option(
   '<n>',
   'show at most so many',
   wholeOr(OPERATOR_BOUNDS.operatorRowsDefault, 1, OPERATOR_BOUNDS.operatorRowsMax),
 )
 
-/** Maximum time of `--wait` in seconds. */
 export const waitSeconds = option(
   '<n>',
   `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,

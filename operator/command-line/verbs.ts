@@ -33,7 +33,6 @@ export function group(name: string, summary: string, verbs: readonly Verb[]): Gr
   return { name, summary, verbs }
 }
 
-/** A verb without the database. */
 export function offline<S extends z.ZodRawShape = None, V extends Variables = None>(
   usage: string,
   summary: string,
@@ -126,7 +125,6 @@ interface Lists<S extends z.ZodRawShape, R, F extends string> extends Help {
   readonly empty: string
 }
 
-/** A verb that shows rows. */
 export function list<F extends string, R extends { readonly [K in F]: unknown }, S extends z.ZodRawShape = None>(
   usage: string,
   summary: string,

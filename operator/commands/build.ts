@@ -40,7 +40,6 @@ Who reads:
   order   It orders more passages than are shown. It is tried on --questions, and kept only if they rank better.
   both    One call does both. Where the order ranks no better, its scores only decide.`
 
-/** Options of `build start` that name the reader of a version. */
 const readerInput = {
   reader: option('<model>', 'this model of READER_BASE_URL scores the first passages of each request, see below'),
   readerKind: option(
@@ -65,7 +64,6 @@ const readerInput = {
   ),
 }
 
-/** Options of `build start` that name the rewriter of a version. */
 const rewriterInput = {
   rewriter: option('<model>', 'this chat model of REWRITER_BASE_URL writes search queries for each question'),
   rewriterFailure: option(

@@ -87,7 +87,6 @@ const RETRIED_OTHERWISE: Readonly<Partial<Record<string, string>>> = {
   activate: 'An activation is tried again by itself; ask anew with "operator activate" or "operator rollback".',
 }
 
-/** Retries a failed job of the ledger. */
 async function retryJob(operator: Operator, queue: JobQueue, id: string) {
   const otherwise = RETRIED_OTHERWISE[queue.name]
   if (otherwise !== undefined) throw new OperatorError(otherwise)

@@ -12,7 +12,6 @@ import { cloneAt } from '#law/sources/git/clone.ts'
 import { openObjects } from '#law/sources/git/objects.ts'
 import { SOURCE_YAML, visibleFiles } from '#law/sources/list.ts'
 
-/** A corpus of the demo and its questions. */
 export interface DemoCorpus {
   readonly slug: string
   readonly title: string

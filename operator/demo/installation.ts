@@ -15,7 +15,6 @@ import type { OnSpawn } from '#operator/demo/local/supervised-process.ts'
 
 const DATABASE = 'evidence'
 
-/** The running services of the demo. */
 export interface Installation {
   readonly settings: StackSettings
   readonly operatorUrl: string

@@ -106,7 +106,6 @@ interface Ready {
   readonly dataDir: string
 }
 
-/** Writes what a caller needs, and says where everything is. */
 function announce(
   { gateway, trace, page, shown, access, dataDir }: Ready,
   files: readonly string[],

@@ -49,7 +49,6 @@ export function writeState(file: string, state: DemoState): void {
   writePrivately(file, JSON.stringify(state, null, 2))
 }
 
-/** Writes a file atomically, readable by its owner only. */
 export function writePrivately(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(`${file}.tmp`, `${text}\n`, { mode: 0o600 })

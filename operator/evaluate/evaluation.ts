@@ -37,7 +37,6 @@ const RECORDS_WANTED = 101
 
 export interface Evaluated {
   readonly report: EvaluationReport
-  /** The figures for a terminal. */
   readonly sections: readonly Section[]
 }
 

@@ -6,7 +6,6 @@ import { readerOptions, type ReaderFlags } from './reader.ts'
 interface SharedFlags extends EmbeddingFlags, ReaderFlags {
   readonly json?: string | undefined
   readonly html?: string | undefined
-  /** Parent folder of the temporary files; the system's default unless given. */
   readonly dataDir?: string | undefined
 }
 
@@ -19,7 +18,6 @@ export interface DataSetFlags extends SharedFlags {
   /** Other questions, to which the ranking is fitted first. */
   readonly fitQueries: string | undefined
   readonly fitQrels: string | undefined
-  /** A metadata field of records and queries. */
   readonly limitTo: string | undefined
   /** A file of search questions of the version. */
   readonly searchQuestions: string | undefined

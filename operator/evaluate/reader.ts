@@ -21,7 +21,6 @@ export interface ReaderFlags {
   readonly readerKind?: ReaderParameters['kind'] | undefined
   /** Of a cross-encoder; absent: cohere. */
   readonly readerFormat?: ReaderFormat | undefined
-  /** Name of the environment variable that holds the key. */
   readonly readerKeyEnv?: string | undefined
   /** File of scores that the endpoint gave. */
   readonly readerCache?: string | undefined

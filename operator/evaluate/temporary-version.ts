@@ -48,7 +48,6 @@ export interface VersionInput {
   readonly engine?: EngineSettings | undefined
   /** Record ids that qrels name. */
   readonly relevant: ReadonlySet<string>
-  /** Parent folder of the temporary files. */
   readonly dataDir: string | undefined
   readonly signal: AbortSignal
   readonly onProgress: (stage: string, done: number, total: number, more?: string) => void
@@ -63,7 +62,6 @@ export interface TemporaryVersion {
   /** Parameters of a build without further choices. */
   readonly parameters: BuildParameters
   readonly facets: Facets
-  /** Of the artifact. */
   readonly sourceIdOf: SourceIdOf
   readonly report: ImportReport
   /** Judged records of which the version holds no passage, sorted. */

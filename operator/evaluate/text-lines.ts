@@ -6,7 +6,6 @@ import { linesOf } from '#law/import/record/lines.ts'
 
 export interface TextLine {
   readonly text: string
-  /** From 1. */
   readonly number: number
 }
 

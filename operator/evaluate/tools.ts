@@ -9,7 +9,6 @@ export interface EvaluationOutput {
   readonly note: (sentence: string) => void
 }
 
-/** What an evaluation works with, whatever it asks. */
 export type EvaluationTools = Awaited<ReturnType<typeof openTools>>
 
 /** @throws OperatorError where flags do not belong together, or an endpoint or file cannot be used. */

@@ -11,7 +11,6 @@ const LINES_KEPT = 5
 export interface ListeningOptions<T> {
   /** Begins a sentence, e.g. `The search node`. */
   readonly name: string
-  /** Path of its `main.ts`. */
   readonly program: string
   readonly nodeOptions: readonly string[]
   /** The whole environment. */

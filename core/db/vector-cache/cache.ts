@@ -14,7 +14,6 @@ export interface CachedVector {
   readonly overlong: boolean
 }
 
-/** A cached vector with the SHA-256 of its text. */
 export interface VectorEntry extends CachedVector {
   readonly digest: Buffer
 }
@@ -28,7 +27,6 @@ export interface VectorCache {
   read(digests: readonly Buffer[]): ReadonlyMap<string, CachedVector>
   /** Adds or replaces. The least recently used vectors leave once the file exceeds its bound. */
   write(entries: readonly VectorEntry[]): void
-  /** Removes every vector of the space. */
   clear(): void
   close(): void
 }

@@ -7,10 +7,8 @@ export interface PinnedFile {
   readonly sha256: string
 }
 
-/** A model that `operator models fetch` knows. */
 export interface KnownRelease {
   readonly repository: string
-  /** Commit of the repository. */
   readonly revision: string
   readonly licence: string
   readonly files: readonly PinnedFile[]

@@ -12,7 +12,6 @@ export const HUB = 'https://huggingface.co'
 export interface Fetching {
   readonly name: string
   readonly release: KnownRelease
-  /** Folder of models. */
   readonly models: string
   /** Base URL of the hub or of a mirror with the same paths. */
   readonly from: string

@@ -54,7 +54,6 @@ export function fitLogisticRegression(
   return { means, scales, coefficients, intercept }
 }
 
-/** Returns the probability of each sample under a model. */
 export function predict(model: LogisticModel, samples: readonly LabelledSample[]): number[] {
   return samples.map(({ features }) => modelProbability(model, features))
 }

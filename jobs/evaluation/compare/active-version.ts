@@ -14,7 +14,6 @@ import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { unlessDamaged } from '#jobs/evaluation/altered-candidate.ts'
 
-/** The served version that a candidate would replace. */
 export interface ActiveVersion extends PreparedVersion {
   readonly facets: Facets
   readonly profile: ProfileParameters

@@ -26,9 +26,7 @@ export interface AnswersInput {
   readonly limit: number
   /** What the candidate's evaluation asked it in the served mode, to the same depth. It is not asked again. */
   readonly evaluated: EvaluatedQuestions
-  /** Context in which the candidate is asked. */
   readonly context: AskRecordsContext
-  /** Of the active version. */
   readonly activeSourceIdOf: SourceIdOf
   readonly record: (change: AnswerChange) => Promise<void>
 }
@@ -189,10 +187,8 @@ interface QuestionSources {
   readonly own: readonly QueryWithQrels[] | undefined
   /** The question set of the active version; undefined: none. */
   readonly activeSet: readonly QueryWithQrels[] | undefined
-  /** Artifact of the active version. */
   readonly active: ComparedContents
   readonly noteSourceIds: NoteSourceIds
-  /** UTC day on which "in force" is evaluated. */
   readonly day: string
 }
 

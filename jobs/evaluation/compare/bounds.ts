@@ -1,4 +1,3 @@
-/** Bounds of the comparison of a candidate with the active version. */
 export const COMPARISON_BOUNDS = {
   /** Passages after which the event loop gets a turn. */
   comparisonYieldEveryRows: 500,

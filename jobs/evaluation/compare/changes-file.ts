@@ -127,7 +127,6 @@ const snapshotChange = z.strictObject({
   after: z.string(),
 })
 
-/** One line of the changes file. */
 export const namedChangeSchema = z.discriminatedUnion('kind', [
   facetChange,
   documentChange,

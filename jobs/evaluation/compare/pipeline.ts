@@ -30,7 +30,6 @@ export interface ComparisonSettings {
   readonly changeLimits: ChangeLimits
 }
 
-/** The candidate as its evaluation measured it. */
 export interface ComparedCandidate {
   readonly versionId: string
   /** SHA-256 of its manifest. */

@@ -24,7 +24,6 @@ interface ComparedProvision {
   readonly moved: readonly Moved[]
 }
 
-/** A passage in both versions. */
 interface Moved {
   readonly before: PassageEntry
   readonly after: PassageEntry

@@ -62,7 +62,6 @@ export function differingFields(before: PassageRecord, after: PassageRecord): re
   return SERVED_FIELDS.filter((name) => JSON.stringify(own[name]) !== JSON.stringify(other[name]))
 }
 
-/** Returns the named fields of a passage. */
 export function fieldsNamed(
   passage: PassageRecord,
   names: readonly ServedField[],

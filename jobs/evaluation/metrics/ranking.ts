@@ -96,7 +96,6 @@ export interface RankingComparison {
   readonly metrics: Readonly<Record<RankingMetric, MetricDifference>>
   /** Metrics whose whole interval lies below zero, so that the candidate is significantly worse. */
   readonly worse_on: readonly RankingMetric[]
-  /** True if worse on any metric. */
   readonly worse: boolean
 }
 

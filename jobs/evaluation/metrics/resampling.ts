@@ -1,6 +1,5 @@
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 
-/** Number of resamples of a bootstrap. */
 const RESAMPLES = 1_000
 const SEED = 0x5eed
 const LOWER = 0.025

@@ -100,7 +100,6 @@ const readerSchema = z.strictObject({
 })
 export type ReaderFigures = z.infer<typeof readerSchema>
 
-/** The questions on which the decision was calibrated. */
 const calibratedOnSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('question set'), questions: count }),
   z.strictObject({
@@ -113,7 +112,6 @@ const calibratedOnSchema = z.discriminatedUnion('source', [
 const longPassagesSchema = z.strictObject({ passages: count, windows: z.boolean() })
 export type LongPassages = z.infer<typeof longPassagesSchema>
 
-/** Parameters of the ranking. */
 const rankingSchema = z.strictObject({
   /** Weight of the vectors; the words have the rest. */
   dense_weight: share,

@@ -104,7 +104,6 @@ function modelDecision(name: string, figures: EvaluationReport['reader'], byDefa
   </p>`
 }
 
-/** The fitted parameters of the ranking. */
 function rankingParameters({ ranking, systems, long_passages: long }: EvaluationReport): Markup {
   const { dense_weight: weight, reranker } = ranking
   return html`<p>

@@ -17,7 +17,6 @@ export function kindsToName({ gates, comparison }: EvaluationReport): readonly s
   return comparison?.worse === true ? [...beyond, 'ranking'] : beyond
 }
 
-/** Returns the overall verdict, which the page shows first. */
 export function verdictOf(report: EvaluationReport): Verdict {
   const { gates, comparison, kind } = report
   const bars = gates.filter(({ group }) => group !== 'changes')

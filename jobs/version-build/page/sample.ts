@@ -56,7 +56,6 @@ export async function samplePassages(
     )
 }
 
-/** Reads the place of each passage in its captured file. */
 export async function readCaptured(
   { source, store }: Pick<BuildContext, 'source' | 'store'>,
   passages: readonly PassageRecord[],

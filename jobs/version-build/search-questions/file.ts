@@ -9,7 +9,6 @@ import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { captureSources } from '#law/sources/capture.ts'
 
-/** A line of a file of search questions. */
 export interface QuestionLine extends QueryExpansion {
   /** From 1. */
   readonly line: number

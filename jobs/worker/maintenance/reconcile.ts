@@ -120,7 +120,6 @@ interface RequeueDeps {
   readonly buildQueue: JobQueue
   readonly activateQueue: JobQueue
   readonly traceQueue: JobQueue
-  /** Folder of the public trace. */
   readonly traceDir: string
   readonly log: Log
 }

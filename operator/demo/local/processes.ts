@@ -18,7 +18,6 @@ export interface ServiceOptions {
   /** Folder of the code; the root of this repository if absent. */
   readonly root?: string | undefined
   readonly args?: readonly string[]
-  /** Options of Node itself. */
   readonly nodeOptions?: readonly string[]
   /** The whole environment of the process, except for the PATH. */
   readonly environment: Readonly<Record<string, string>>

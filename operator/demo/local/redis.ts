@@ -40,7 +40,6 @@ export async function startRedis(options: RedisOptions) {
   const launch = (): Promise<SupervisedProcess> => launchRedis(program, folder, port, logFile, options)
   let server = await launch()
   return {
-    /** Path of the program that runs. */
     program,
     /** URL of database 0; `urlOf` returns the URL of any of the 64 databases. */
     url: urlOf(port, 0),

@@ -9,7 +9,6 @@ import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 import { startService, type LocalService, type ServiceOptions } from './processes.ts'
 import { freePort, type OnSpawn } from './supervised-process.ts'
 
-/** Settings shared by every service of one local installation. */
 export interface StackSettings {
   /** Logs go to `<folder>/logs`, artifacts and snapshots to `<folder>/store`. */
   readonly folder: string

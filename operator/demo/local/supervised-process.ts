@@ -153,7 +153,6 @@ export async function freePort(): Promise<number> {
   throw new LocalProcessError('No free port was found on 127.0.0.1.')
 }
 
-/** Whether nothing listens on a port of 127.0.0.1. */
 function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()

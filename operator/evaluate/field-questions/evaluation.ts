@@ -35,7 +35,6 @@ import { readFieldQuestions, type FieldQuestion } from './questions.ts'
 export type AskedCorpora = Awaited<ReturnType<typeof evaluateFieldQuestions>>
 
 export interface AskedCorpus {
-  /** Name of the folder. */
   readonly corpus: string
   readonly passages: number
   readonly questions: number

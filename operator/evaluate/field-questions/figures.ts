@@ -11,7 +11,6 @@ import { HALVES, type Half } from './questions.ts'
 /** Kinds whose answerable questions the AUROC sets against all unanswerable ones. */
 const AUROC_KINDS: readonly string[] = ['named', 'plain']
 
-/** Numbers of questions. */
 type KindCounts = ReturnType<typeof kindCountsOf>
 
 type Interval = readonly [low: number, high: number] | null
@@ -78,7 +77,6 @@ function kindCountsOf(asked: readonly FieldQuestionOutcome[]) {
     answered_at5: answeredAt5,
     /** 95 % intervals of shares; null of nothing. */
     intervals: {
-      /** Of all questions. */
       answered: wilsonInterval(answered.length, asked.length) ?? null,
       /** A right passage is among the first five, whatever the decision. */
       listed_at5: wilsonInterval(listedAt5, asked.length) ?? null,

@@ -19,7 +19,6 @@ export interface FieldQuestionOutcome extends EvidenceDecision {
   readonly predictors: readonly number[]
   /** Scores of the reader; undefined: nothing was read. */
   readonly read: readonly number[] | undefined
-  /** The first five passages of the served list. */
   readonly first: readonly {
     readonly sourceId: string
     readonly score: number

@@ -279,7 +279,6 @@ function passageDetails(
   return html`${own === undefined && other === undefined ? NOTHING : texts}${fieldsList(before, after)}`
 }
 
-/** Lists the fields whose value differs. */
 export function fieldsList(before: Fields, after: Fields): Markup {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => written(before[name]) !== written(after[name]),

@@ -86,7 +86,6 @@ function listedInWords(shown: number): string {
     : `The first ${whole(shown)} are above by document; additions are left out first.`
 }
 
-/** The changes with their search. */
 function review(shown: readonly NamedChange[], placeOf: PlaceOf): Markup {
   if (shown.length === 0) return NOTHING
   const placed = (change: NamedChange): Placed | undefined => (isOfPassage(change) ? placeOf(change) : undefined)

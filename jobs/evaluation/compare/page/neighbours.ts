@@ -19,7 +19,6 @@ export interface Placed {
 
 /** A place of a captured file. */
 export interface Captured {
-  /** Name of the file. */
   readonly source: string
   /** What stands there, with what is before and after it; '' where that is not known. */
   readonly before: string
