@@ -1,59 +1,31 @@
+const lasting = (status: number, message: string) => ({ status, retryable: false, message })
+const passing = (status: number, message: string) => ({ status, retryable: true, message })
+
 /**
  * The error catalogue: HTTP status, retryability and public message of each code. Source: the contract's error table.
  * What a caller sees never contains the cause.
  */
 const catalogue = {
-  INVALID_REQUEST: {
-    status: 400,
-    retryable: false,
-    message: 'The request does not match the schema; correct it before sending it again.',
-  },
-  INVALID_API_KEY: {
-    status: 401,
-    retryable: false,
-    message: 'The API key is missing or not valid for this environment.',
-  },
-  SCOPE_FORBIDDEN: {
-    status: 403,
-    retryable: false,
-    message: 'The API key lacks the scope retrieval:read; ask the operator for a key that has it.',
-  },
-  ENTITLEMENT_INACTIVE: {
-    status: 403,
-    retryable: false,
-    message: 'The knowledge base is not active for this client; ask the operator.',
-  },
-  FILTER_FORBIDDEN: {
-    status: 403,
-    retryable: false,
-    message: 'A filter or the profile lies outside the entitlement; narrow the request to what was granted.',
-  },
-  REQUEST_ALREADY_PROCESSED: {
-    status: 409,
-    retryable: false,
-    message: 'This Idempotency-Key was already received: the first reply cannot be had again; ask with a new key.',
-  },
-  RATE_LIMITED: {
-    status: 429,
-    retryable: true,
-    message: 'A rate, concurrency or extraction throttle is active; wait for Retry-After.',
-  },
-  QUOTA_EXHAUSTED: {
-    status: 429,
-    retryable: false,
-    message: 'The daily or monthly allowance is used up; it opens again at the start of the next UTC day or month.',
-  },
-  INTERNAL_UNAVAILABLE: {
-    status: 503,
-    retryable: true,
-    message: 'The service is unavailable for a moment; retry after Retry-After.',
-  },
-  RETRIEVAL_UNAVAILABLE: {
-    status: 503,
-    retryable: true,
-    message: 'Retrieval could not be completed; retry after Retry-After.',
-  },
-} as const satisfies Record<string, { status: number; retryable: boolean; message: string }>
+  INVALID_REQUEST: lasting(400, 'The request does not match the schema; correct it before sending it again.'),
+  INVALID_API_KEY: lasting(401, 'The API key is missing or not valid for this environment.'),
+  SCOPE_FORBIDDEN: lasting(403, 'The API key lacks the scope retrieval:read; ask the operator for a key that has it.'),
+  ENTITLEMENT_INACTIVE: lasting(403, 'The knowledge base is not active for this client; ask the operator.'),
+  FILTER_FORBIDDEN: lasting(
+    403,
+    'A filter or the profile lies outside the entitlement; narrow the request to what was granted.',
+  ),
+  REQUEST_ALREADY_PROCESSED: lasting(
+    409,
+    'This Idempotency-Key was already received: the first reply cannot be had again; ask with a new key.',
+  ),
+  RATE_LIMITED: passing(429, 'A rate, concurrency or extraction throttle is active; wait for Retry-After.'),
+  QUOTA_EXHAUSTED: lasting(
+    429,
+    'The daily or monthly allowance is used up; it opens again at the start of the next UTC day or month.',
+  ),
+  INTERNAL_UNAVAILABLE: passing(503, 'The service is unavailable for a moment; retry after Retry-After.'),
+  RETRIEVAL_UNAVAILABLE: passing(503, 'Retrieval could not be completed; retry after Retry-After.'),
+}
 
 /** What a code means in a special case: INVALID_REQUEST under a status of its own, and a header without its scheme. */
 const SPECIAL_MESSAGES = {

@@ -9,23 +9,7 @@ import { EMBEDDING_SETTINGS, endpointOptionsSchema, type EndpointOptions } from 
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
-import { option } from './inputs.ts'
-
-const ENDPOINT_OPTIONS = {
-  '--embedding-model <name>':
-    'model that embeds; default: the only one that the endpoint lists, else text-embedding-3-small',
-  '--embedding-dimensions <n>': 'shorten vectors to so many dimensions, if the model can; default: those of the model',
-  '--embedding-query-prefix <text>':
-    'text before each query, as the card of the model states it; default: told by the endpoint or known, else none',
-  '--embedding-passage-prefix <text>': 'the same before each passage',
-  '--embedding-max-tokens <n>': 'tokens of one text that the model embeds; longer passages are warned of',
-  '--embedding-batch <n>': `texts of one request; halved where refused; default ${EMBEDDING_BOUNDS.embedRequestTextsDefault}`,
-  '--embedding-concurrency <n>': `requests at once; default ${EMBEDDING_BOUNDS.embedConcurrencyDefault}`,
-  '--tokens-per-minute <n>': 'tokens that are sent a minute; default: no limit',
-  '--retry-seconds <n>':
-    'time for which a request is repeated while the endpoint is unavailable or limits it; default ' +
-    `${EMBEDDING_BOUNDS.embedBuildRetryDefaultMs / 1_000}`,
-} as const
+import { flagOf, option } from './inputs.ts'
 
 const fields = endpointOptionsSchema.shape
 const number = z
@@ -33,31 +17,48 @@ const number = z
   .regex(/^\d{1,12}$/, 'must be a whole number')
   .transform(Number)
 
-const described = new Map(
-  Object.entries(ENDPOINT_OPTIONS).map(([flag, help]) => {
-    const value = flag.slice(flag.indexOf(' ') + 1)
-    return [new Option(flag).attributeName(), { value, help }]
-  }),
-)
-
-/** The schema of an option's text, by the attribute of the option. */
-function of<T extends z.ZodType>(attribute: string, schema: T): T {
-  const { value = '', help = '' } = described.get(attribute) ?? {}
-  return option(value, help, schema)
-}
-
-/** Schemas of their texts, by the attributes of the options. */
+/** Options of commands that say how an embeddings endpoint is used. */
 export const endpointInput = {
-  embeddingModel: of('embeddingModel', fields.model),
-  embeddingDimensions: of('embeddingDimensions', number.pipe(fields.dimensions.unwrap()).optional()),
-  embeddingQueryPrefix: of('embeddingQueryPrefix', fields.query_prefix),
-  embeddingPassagePrefix: of('embeddingPassagePrefix', fields.passage_prefix),
-  embeddingMaxTokens: of('embeddingMaxTokens', number.pipe(fields.tokens_max.unwrap()).optional()),
-  embeddingBatch: of('embeddingBatch', number.pipe(fields.batch_texts.unwrap()).optional()),
-  embeddingConcurrency: of('embeddingConcurrency', number.pipe(fields.concurrency.unwrap()).optional()),
-  tokensPerMinute: of('tokensPerMinute', number.pipe(fields.tokens_per_minute.unwrap()).optional()),
-  retrySeconds: of(
-    'retrySeconds',
+  embeddingModel: option(
+    '<name>',
+    'model that embeds; default: the only one that the endpoint lists, else text-embedding-3-small',
+    fields.model,
+  ),
+  embeddingDimensions: option(
+    '<n>',
+    'shorten vectors to so many dimensions, if the model can; default: those of the model',
+    number.pipe(fields.dimensions.unwrap()).optional(),
+  ),
+  embeddingQueryPrefix: option(
+    '<text>',
+    'text before each query, as the card of the model states it; default: told by the endpoint or known, else none',
+    fields.query_prefix,
+  ),
+  embeddingPassagePrefix: option('<text>', 'the same before each passage', fields.passage_prefix),
+  embeddingMaxTokens: option(
+    '<n>',
+    'tokens of one text that the model embeds; longer passages are warned of',
+    number.pipe(fields.tokens_max.unwrap()).optional(),
+  ),
+  embeddingBatch: option(
+    '<n>',
+    `texts of one request; halved where refused; default ${EMBEDDING_BOUNDS.embedRequestTextsDefault}`,
+    number.pipe(fields.batch_texts.unwrap()).optional(),
+  ),
+  embeddingConcurrency: option(
+    '<n>',
+    `requests at once; default ${EMBEDDING_BOUNDS.embedConcurrencyDefault}`,
+    number.pipe(fields.concurrency.unwrap()).optional(),
+  ),
+  tokensPerMinute: option(
+    '<n>',
+    'tokens that are sent a minute; default: no limit',
+    number.pipe(fields.tokens_per_minute.unwrap()).optional(),
+  ),
+  retrySeconds: option(
+    '<n>',
+    'time for which a request is repeated while the endpoint is unavailable or limits it; default ' +
+      `${EMBEDDING_BOUNDS.embedBuildRetryDefaultMs / 1_000}`,
     number
       .refine((seconds) => fields.retry_ms.safeParse(seconds * 1_000).success, 'must be from 60 to 3600')
       .optional(),
@@ -129,11 +130,9 @@ export function embeddingOptions(command: Command): Command {
       )
     })
     .option('--embedding-key-env <name>', 'environment variable that holds the key of the endpoint', variableName)
-  const schemas: z.ZodRawShape = endpointInput
-  for (const [flag, help] of Object.entries(ENDPOINT_OPTIONS)) {
-    const added = new Option(flag, help)
-    const schema = schemas[added.attributeName()]
-    command.addOption(schema instanceof z.ZodType ? added.argParser(parsedBy(schema)) : added)
+  for (const [key, schema] of Object.entries(endpointInput)) {
+    const { flag = '', help } = flagOf(key, schema) ?? {}
+    command.addOption(new Option(flag, help).argParser(parsedBy(schema)))
   }
   return command
 }
