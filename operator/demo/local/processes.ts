@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { lastLines, LocalProcessError, startSupervised, untilExited, untilReady } from './supervised-process.ts'
-import type { OnSpawn } from './supervised-process.ts'
+import { LocalProcessError, PATH, START_TIMEOUT_MS, type OnSpawn } from './supervised-process.ts'
+import { startSupervised, untilExited, untilReady, watched } from './supervised-process.ts'
 
-/** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
-const START_TIMEOUT_MS = 180_000
 /** Longer than a gateway takes that finishes what is in flight. */
 const STOP_TIMEOUT_MS = 60_000
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -64,38 +62,26 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   }
 }
 
-const PATH = '/usr/local/bin:/usr/bin:/bin'
-
 function spawnService(options: ServiceOptions): LocalService {
   const { name, script, root = ROOT, args = [], nodeOptions = [], environment, logFile } = options
   mkdirSync(dirname(logFile), { recursive: true })
-  const log = openSync(logFile, 'a', 0o600)
-  const logStart = statSync(logFile).size
-  const child = spawn(process.execPath, [...nodeOptions, script, ...args], {
-    cwd: root,
-    env: { PATH, ...environment },
-    stdio: ['ignore', log, log, 'ipc'],
-    detached: true,
-  })
-  closeSync(log)
-  child.on('error', () => undefined)
+  const { child, exited, ended, running } = watched(name, logFile, (log) =>
+    spawn(process.execPath, [...nodeOptions, script, ...args], {
+      cwd: root,
+      env: { PATH, ...environment },
+      stdio: ['ignore', log, log, 'ipc'],
+      detached: true,
+    }),
+  )
   const { pid } = child
   if (pid === undefined)
     throw new LocalProcessError(`${name} could not be started: Node is missing at ${process.execPath}.`)
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const ended = exited.then((): never => {
-    throw new LocalProcessError(
-      `${name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last ` +
-        `lines:\n${lastLines(logFile, logStart)}`,
-    )
-  })
-  ended.catch(() => undefined)
   return {
     name,
     pid,
     logFile,
     ended,
-    running: () => child.exitCode === null && child.signalCode === null,
+    running,
     signal: (signal) => void child.kill(signal),
     stop: async (timeoutMs = STOP_TIMEOUT_MS) => {
       child.kill('SIGTERM')
@@ -111,22 +97,28 @@ function spawnWatched(
   folders: readonly string[],
 ): LocalService {
   mkdirSync(dirname(logFile), { recursive: true })
-  const watched = folders.map((folder) => `--watch-path=${folder}`)
   const supervised = startSupervised({
     name,
-    command: [process.execPath, ...nodeOptions, ...watched, '--watch-preserve-output', script, ...args],
+    command: [
+      process.execPath,
+      ...nodeOptions,
+      ...folders.map((folder) => `--watch-path=${folder}`),
+      '--watch-preserve-output',
+      script,
+      ...args,
+    ],
     environment: { PATH, ...environment },
     folder: root,
     logFile,
     stopSignal: 'TERM',
   })
-  const { pid, ended } = supervised
+  const { pid, ended, running } = supervised
   return {
     name,
     pid,
     logFile,
     ended,
-    running: () => supervised.running(),
+    running,
     signal: (signal) => void process.kill(-pid, signal),
     stop: async (timeoutMs = STOP_TIMEOUT_MS) => {
       await supervised.stop(timeoutMs)

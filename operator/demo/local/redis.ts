@@ -3,14 +3,11 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Redis } from 'ioredis'
 import { installDebianPackage } from './debian-package.ts'
-import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
+import { freePort, LocalProcessError, outputOf, SERVER_ENVIRONMENT, startServer } from './supervised-process.ts'
 import type { OnSpawn, SupervisedProcess } from './supervised-process.ts'
 
-/** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
-const START_TIMEOUT_MS = 180_000
 const STOP_TIMEOUT_MS = 10_000
 const INSTALL_TIMEOUT_MS = 600_000
-const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 const FALLBACK_PACKAGE = 'redis-memory-server@0.17.1'
 
 export interface RedisOptions {
@@ -82,22 +79,9 @@ async function launchRedis(
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
   // The folder is one argument, with the spaces that it may hold.
   flags.push('--dir', folder)
-  const server = startSupervised({
-    name: 'Redis',
-    command: [program, ...flags],
-    environment: ENVIRONMENT,
-    folder,
-    logFile,
-    stopSignal: 'TERM',
-  })
-  options.onSpawn?.(() => server.stop(STOP_TIMEOUT_MS))
-  try {
-    await untilReady('Redis', server, START_TIMEOUT_MS, logFile, () => pings(urlOf(port, 0)))
-    return server
-  } catch (error) {
-    await server.kill()
-    throw error
-  }
+  const command = [program, ...flags] as const
+  const run = { name: 'Redis', command, environment: SERVER_ENVIRONMENT, folder, logFile, stopSignal: 'TERM' } as const
+  return await startServer({ ...run, stopTimeoutMs: STOP_TIMEOUT_MS }, options.onSpawn, () => pings(urlOf(port, 0)))
 }
 
 async function pings(url: string): Promise<boolean> {

@@ -9,6 +9,11 @@ export class LocalProcessError extends Error {
   override readonly name = 'LocalProcessError'
 }
 
+export const PATH = '/usr/local/bin:/usr/bin:/bin'
+export const SERVER_ENVIRONMENT = { PATH, LC_ALL: 'C', TZ: 'UTC' }
+/** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
+export const START_TIMEOUT_MS = 180_000
+
 export type SupervisedProcess = ReturnType<typeof startSupervised>
 
 /** Receives the stop function of a process that was just started, so that it is stopped even if it never gets ready. */
@@ -39,40 +44,50 @@ const SUPERVISOR =
   'sleep 1; done) 2>/dev/null & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; ' +
   'exit "$code"'
 
+/** @param start starts the process with its output in the log. */
+export function watched(name: string, logFile: string, start: (log: number) => ChildProcess) {
+  const log = openSync(logFile, 'a', 0o600)
+  const logStart = statSync(logFile).size
+  let child: ChildProcess
+  try {
+    child = start(log)
+  } finally {
+    closeSync(log)
+  }
+  child.on('error', () => undefined)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const ended = exited.then((): never => {
+    throw new LocalProcessError(
+      `${name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last ` +
+        `lines:\n${lastLines(logFile, logStart)}`,
+    )
+  })
+  ended.catch(() => undefined)
+  const running = (): boolean => child.exitCode === null && child.signalCode === null
+  /** `ended` rejects with the last lines of the log as soon as the process has ended; it never resolves. */
+  return { child, exited, ended, running }
+}
+
 /**
  * Starts a program in its own session, which the terminal's Ctrl-C does not reach. Its output is appended to `logFile`.
  */
 export function startSupervised(options: SupervisedProcessOptions) {
-  const log = openSync(options.logFile, 'a', 0o600)
-  const logStart = statSync(options.logFile).size
-  let child: ChildProcess
-  try {
-    child = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', options.stopSignal, ...options.command], {
+  const { child, exited, ended, running } = watched(options.name, options.logFile, (log) =>
+    spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', options.stopSignal, ...options.command], {
       cwd: options.folder,
       env: options.environment,
       stdio: ['ignore', log, log, 'pipe'],
       detached: true,
       ...options.user,
-    })
-  } finally {
-    closeSync(log)
-  }
-  const pid = child.pid
+    }),
+  )
+  const { pid } = child
   if (pid === undefined) throw new LocalProcessError(`${options.name} could not be started: /bin/sh is missing.`)
   child.stdio[3]?.on('error', () => undefined)
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const ended = exited.then((): never => {
-    throw new LocalProcessError(
-      `${options.name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its ` +
-        `last lines:\n${lastLines(options.logFile, logStart)}`,
-    )
-  })
-  ended.catch(() => undefined)
   return {
     pid,
-    /** Rejects with the last lines of the log as soon as the process has ended; never resolves. */
     ended,
-    running: () => child.exitCode === null && child.signalCode === null,
+    running,
     /** Sends the signal given at start, then SIGKILL after `timeoutMs`; resolves once the process has ended. */
     stop: (timeoutMs: number) => stopSupervised(child, exited, timeoutMs),
     /** Sends SIGKILL to the whole process group; for tests of a crash. */
@@ -99,6 +114,23 @@ async function killGroup(pid: number, exited: Promise<void>): Promise<void> {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
   await exited
+}
+
+/** Starts a server and waits until it is ready; one that does not become so is killed. */
+export async function startServer(
+  { stopTimeoutMs, ...options }: SupervisedProcessOptions & { readonly stopTimeoutMs: number },
+  onSpawn: OnSpawn | undefined,
+  ready: () => Promise<boolean>,
+): Promise<SupervisedProcess> {
+  const server = startSupervised(options)
+  onSpawn?.(() => server.stop(stopTimeoutMs))
+  try {
+    await untilReady(options.name, server, START_TIMEOUT_MS, options.logFile, ready)
+    return server
+  } catch (error) {
+    await server.kill()
+    throw error
+  }
 }
 
 /** Repeats `attempt` until it returns true; fails when the process ends or `timeoutMs` has passed. */

@@ -5,14 +5,13 @@ import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import { ownEnvironment, userCacheFolder } from '#jobs/platform/config.ts'
-import { freePort, LocalProcessError, lastLines, type OnSpawn } from '#operator/demo/local/supervised-process.ts'
+import { freePort, LocalProcessError, lastLines, PATH, type OnSpawn } from '#operator/demo/local/supervised-process.ts'
 
 const VERSION = '2.19.1.0'
 const PLUGIN = `org.opensearch.plugin:opensearch-knn:${VERSION}:zip`
 const START_TIMEOUT_MS = 300_000
 const COMMAND_TIMEOUT_MS = 120_000
 const INSTALL_TIMEOUT_MS = 600_000
-const PATH = '/usr/local/bin:/usr/bin:/bin'
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url))
 const PROGRAM = fileURLToPath(new URL('./Cluster.java', import.meta.url))
 
