@@ -1,19 +1,9 @@
-interface Identified {
-  readonly id: string
-}
-
-/** A sample of a stream. Ids that are hashes of contents give the same sample in any order. */
-export interface BottomKSample<Item extends Identified> {
-  /** In the order of the ids; at most `count`. */
-  readonly items: readonly Item[]
-  /** Whether an item with this id would be kept now. */
-  takes(id: string): boolean
-  /** Keeps the item if its id is among the smallest. */
-  add(item: Item): void
-}
-
-/** Creates a sample of the items with the smallest ids. @param count most items that it keeps; at least 1. */
-export function createBottomKSample<Item extends Identified>(count: number): BottomKSample<Item> {
+/**
+ * Creates a sample of the items of a stream with the smallest ids, in their order. Ids that are hashes of contents give
+ * the same sample in any order.
+ * @param count most items that it keeps; at least 1.
+ */
+export function createBottomKSample<Item extends { readonly id: string }>(count: number) {
   const items: Item[] = []
   const takes = (id: string): boolean => {
     const last = items.at(-1)
@@ -21,8 +11,9 @@ export function createBottomKSample<Item extends Identified>(count: number): Bot
   }
   return {
     items,
+    /** Whether an item with this id would be kept now. */
     takes,
-    add(item) {
+    add(item: Item) {
       if (!takes(item.id)) return
       const at = items.findIndex(({ id }) => item.id < id)
       items.splice(at === -1 ? items.length : at, 0, item)

@@ -1,7 +1,7 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import type { QueryWithQrels } from './questions.ts'
+import { queryWithQrels, type QueryWithQrels } from './questions.ts'
 import { excerptOf } from './excerpt.ts'
 import { createBottomKSample } from './bottom-k-sample.ts'
 
@@ -24,7 +24,7 @@ export async function sampleKnownItems(
     const { chunk_id: id, heading, text, citation } = passage
     if (!long.takes(id) || !isServed(passage, day)) continue
     const extract = excerptOf(text, { min, max })
-    const item = { id, question: questionOf(heading, extract), text, label: citation.label }
+    const item = { id, text: questionOf(heading, extract), passage: text, label: citation.label }
     if (extract.length < min) short.add(item)
     else long.add(item)
   }
@@ -37,35 +37,17 @@ async function unrepeated(
   passages: () => AsyncIterable<PassageRecord>,
 ): Promise<readonly KnownItemQuestion[]> {
   if (chosen.length === 0) return []
-  const sources = await sourcesByText(new Set(chosen.map(({ text }) => text)), passages())
-  return chosen.flatMap(({ id, question, text, label }) => {
-    const [source, ...others] = sources.get(text) ?? []
+  const sources = await sourcesByText(new Set(chosen.map(({ passage }) => passage)), passages())
+  return chosen.flatMap(({ id, text, passage, label }) => {
+    const [source, ...others] = sources.get(passage) ?? []
     if (source === undefined || others.length > 0) return []
-    return [
-      {
-        id,
-        text: question,
-        qrels: new Map([[source, 1]]),
-        answerable: undefined,
-        group: undefined,
-        quoted: true,
-        filters: undefined,
-        label,
-      },
-    ]
+    return [{ ...queryWithQrels({ id, text, relevant: [source] }), answerable: undefined, quoted: true, label }]
   })
 }
 
-export interface KnownItemQuestion extends QueryWithQrels {
-  readonly label: string
-}
+export type KnownItemQuestion = QueryWithQrels & { readonly label: string }
 
-interface KnownItem {
-  readonly label: string
-  readonly id: string
-  readonly question: string
-  readonly text: string
-}
+type KnownItem = Pick<KnownItemQuestion, 'id' | 'text' | 'label'> & { readonly passage: string }
 
 async function sourcesByText(
   texts: ReadonlySet<string>,

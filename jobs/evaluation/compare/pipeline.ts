@@ -160,13 +160,7 @@ function* questionChanges(before: Questions | undefined, after: Questions | unde
   }
 }
 
-interface QuestionFields {
-  readonly text: string
-  readonly relevant: readonly string[]
-  readonly filters: string
-}
-
-function byId(questions: Questions): ReadonlyMap<string, QuestionFields> {
+function byId(questions: Questions) {
   return new Map(
     questions.map(({ id, text, qrels, filters }) => [
       id,

@@ -24,10 +24,7 @@ interface ComparedProvision {
   readonly moved: readonly Moved[]
 }
 
-interface Moved {
-  readonly before: PassageEntry
-  readonly after: PassageEntry
-}
+type Moved = Readonly<Record<Side, PassageEntry>>
 
 /**
  * Yields the passages and provisions that were removed, changed or added, by key. A provision that both versions hold
@@ -63,11 +60,7 @@ export function* provisionChanges(
 }
 
 /** Counts passages that only their snapshot tells apart, by document and snapshots. */
-function createSnapshotChanges(readers: Readers): {
-  /** Yields those of the document before. */
-  add(moved: Moved): Generator<NamedChange>
-  close(): Generator<NamedChange>
-} {
+function createSnapshotChanges(readers: Readers) {
   const counts = new Map<string, Moved & { count: number }>()
   let document = ''
   function* close(): Generator<NamedChange> {
@@ -86,7 +79,8 @@ function createSnapshotChanges(readers: Readers): {
     counts.clear()
   }
   return {
-    *add(moved) {
+    /** Yields those of the document before. */
+    *add(moved: Moved): Generator<NamedChange> {
       if (moved.after.document !== document) yield* close()
       ;({ document } = moved.after)
       const key = `${moved.before.snapshot} ${moved.after.snapshot}`
@@ -111,23 +105,19 @@ function* provisionsOf(passages: Iterable<PassageEntry>): Generator<ComparedProv
 }
 
 /** Collects the passages of one provision, which come by day and content. Only the rows that differ are kept. */
-function createProvision(first: PassageEntry): {
-  has(entry: PassageEntry): boolean
-  add(entry: PassageEntry): void
-  close(): ComparedProvision
-} {
+function createProvision(first: PassageEntry) {
   const held = { before: false, after: false }
   const differences: Difference[] = []
   const moved: Moved[] = []
   let key = first
-  let rows: UnmatchedRows = createUnmatchedRows(moved)
+  let rows = createUnmatchedRows(moved)
   function closeDay(): void {
     for (const pair of rows.pairs()) differences.push({ key, ...pair })
   }
   return {
-    has: ({ document, language, provision }) =>
+    has: ({ document, language, provision }: PassageEntry) =>
       document === first.document && language === first.language && provision === first.provision,
-    add(entry) {
+    add(entry: PassageEntry) {
       held[entry.side] = true
       if (entry.day !== key.day) {
         closeDay()
@@ -136,14 +126,12 @@ function createProvision(first: PassageEntry): {
       key = entry
       rows.add(entry)
     },
-    close() {
+    close(): ComparedProvision {
       closeDay()
       return { ...held, differences, moved }
     },
   }
 }
-
-type UnmatchedRows = ReturnType<typeof createUnmatchedRows>
 
 /**
  * Matches the passages of one key. Equal content is matched first, however often a version holds it. What remains is

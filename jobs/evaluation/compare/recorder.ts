@@ -72,14 +72,11 @@ const ORDER = [
 type ChangeClass = (typeof ORDER)[number]
 
 /** Keeps the changes that a page with room for `max` shows, of any number that are offered. */
-export function changesToShow(max: number): {
-  offer(change: NamedChange): void
-  first(): readonly NamedChange[]
-} {
+export function changesToShow(max: number) {
   const kept = new Map<ChangeClass, NamedChange[]>(ORDER.map((each) => [each, []]))
   let count = 0
   return {
-    offer(change) {
+    offer(change: NamedChange) {
       const changeClass = ORDER.find((each) => each === changeClassOf(change))
       const list = changeClass === undefined ? undefined : kept.get(changeClass)
       if (list === undefined || list.length === max) return

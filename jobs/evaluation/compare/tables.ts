@@ -22,26 +22,33 @@ const ROW_INPUTS = {
 type RowInput = keyof typeof ROW_INPUTS
 
 /**
- * How a table of an artifact is compared: `fields` field by field, of which each difference is a listed change. The
- * others are derived. While their inputs are equal they must be equal, byte for byte.
+ * Whether what a table is made from explains that it differs. While the inputs of a derived table are equal it must be
+ * equal, byte for byte.
  */
-type TableComparison =
-  | { readonly by: 'fields' }
-  /** From the bytes of `passages.jsonl`. */
-  | { readonly by: 'lines' }
-  | { readonly by: 'rows'; readonly inputs: readonly RowInput[] }
-  /** From the words of the passages and the embedding space. */
-  | { readonly by: 'vectors' }
-  /** The captured sources, from which nothing is made that a search reads. */
-  | { readonly by: 'sources' }
-  /** From the search questions, and the rows and words of their passages. */
-  | { readonly by: 'search questions' }
+type Explains = (before: ComparedTables, after: ComparedTables) => boolean
 
-const WORDS = { by: 'rows', inputs: ['words'] } as const
-const ORDERED_WORDS = { by: 'rows', inputs: ['words', 'rows'] } as const
-const FACETS = { by: 'rows', inputs: ['facets'] } as const
-const VECTORS = { by: 'vectors' } as const
-const SEARCH_QUESTIONS = { by: 'search questions' } as const
+/** Compared field by field, of which each difference is a listed change. */
+const FIELDS: Explains = () => true
+/** The captured sources, from which nothing is made that a search reads. */
+const SOURCES: Explains = () => true
+/** From the bytes of `passages.jsonl`. */
+const LINES: Explains = (before, after) =>
+  before.manifest.files['passages.jsonl'].sha256 !== after.manifest.files['passages.jsonl'].sha256
+const rows =
+  (...inputs: readonly RowInput[]): Explains =>
+  (before, after) =>
+    inputs.some((input) => before.inputs.get(input) !== after.inputs.get(input))
+const WORDS = rows('words')
+const ORDERED_WORDS = rows('words', 'rows')
+const FACETS = rows('facets')
+/** From the words of the passages and the embedding space. */
+const VECTORS: Explains = (before, after) =>
+  WORDS(before, after) ||
+  canonicalJson(before.manifest.embedding ?? null) !== canonicalJson(after.manifest.embedding ?? null)
+/** From the search questions, and the rows and words of their passages. */
+const SEARCH_QUESTIONS: Explains = (before, after) =>
+  ORDERED_WORDS(before, after) ||
+  valueOf('search-questions.jsonl', before.manifest) !== valueOf('search-questions.jsonl', after.manifest)
 
 /** What the manifest states beside its files and that a search uses. The profile repeats description and day. */
 type DerivedField = Exclude<
@@ -60,16 +67,16 @@ type DerivedField = Exclude<
 type Table = keyof Manifest['files'] | DerivedField
 
 /** Every table of an artifact. A new one without a comparison does not compile. */
-const TABLES: Readonly<Record<Table, TableComparison>> = {
-  'passages.jsonl': { by: 'fields' },
-  'passages.offsets': { by: 'lines' },
-  'passages.sha256': { by: 'lines' },
-  'passages.leaves': { by: 'lines' },
-  'sources.jsonl': { by: 'sources' },
+const TABLES: Readonly<Record<Table, Explains>> = {
+  'passages.jsonl': FIELDS,
+  'passages.offsets': LINES,
+  'passages.sha256': LINES,
+  'passages.leaves': LINES,
+  'sources.jsonl': SOURCES,
   'facets.json': FACETS,
   'facets.bin': FACETS,
   'documents.bin': FACETS,
-  'rows.bin': { by: 'rows', inputs: ['rows'] },
+  'rows.bin': rows('rows'),
   'lexical.json': WORDS,
   'lexical.terms': WORDS,
   'lexical.postings': WORDS,
@@ -79,14 +86,14 @@ const TABLES: Readonly<Record<Table, TableComparison>> = {
   'forward.pairs': ORDERED_WORDS,
   'grams.json': ORDERED_WORDS,
   'grams.frequencies': WORDS,
-  'references.json': { by: 'fields' },
-  'references.bin': { by: 'rows', inputs: ['references'] },
+  'references.json': FIELDS,
+  'references.bin': rows('references'),
   'vectors.f32': VECTORS,
   'vectors.sq4': VECTORS,
   'clusters.u32': VECTORS,
   'centroids.sq4': VECTORS,
   'graph.usearch': VECTORS,
-  'search-questions.jsonl': { by: 'fields' },
+  'search-questions.jsonl': FIELDS,
   'search-questions.rows': SEARCH_QUESTIONS,
   'search-questions.json': SEARCH_QUESTIONS,
   'search-questions.terms': SEARCH_QUESTIONS,
@@ -94,7 +101,7 @@ const TABLES: Readonly<Record<Table, TableComparison>> = {
   search_questions: SEARCH_QUESTIONS,
   clusters: VECTORS,
   cosines: VECTORS,
-  engine: { by: 'lines' },
+  engine: LINES,
 }
 
 /** Tables that a version has for its engine; a candidate may have another one. */
@@ -109,33 +116,21 @@ const OF_ENGINE: ReadonlySet<Table> = new Set<Table>([
 ])
 
 /** Digest (hex) of each input over all rows. */
-export type RowInputs = Readonly<Record<RowInput, string>>
+export type RowInputs = ReadonlyMap<RowInput, string>
 
 /** Collects the inputs of the derived tables while the passages are read. */
-export function createRowInputs(): { add(passage: PassageRecord): void; finish(): RowInputs } {
-  const hashes = { words: sha(), rows: sha(), facets: sha(), references: sha() } satisfies Record<RowInput, unknown>
+export function createRowInputs() {
+  const hashes = keysOf(ROW_INPUTS).map((input) => [input, createHash('sha256')] as const)
   return {
-    add(passage) {
-      for (const [input, of] of INPUTS) hashes[input].update(`${JSON.stringify(of(passage))}\n`)
+    add(passage: PassageRecord) {
+      for (const [input, hash] of hashes) hash.update(`${JSON.stringify(ROW_INPUTS[input](passage))}\n`)
     },
-    finish: () => ({
-      words: hashes.words.digest('hex'),
-      rows: hashes.rows.digest('hex'),
-      facets: hashes.facets.digest('hex'),
-      references: hashes.references.digest('hex'),
-    }),
+    finish: (): RowInputs => new Map(hashes.map(([input, hash]) => [input, hash.digest('hex')])),
   }
 }
 
-const INPUTS = [
-  ['words', ROW_INPUTS.words],
-  ['rows', ROW_INPUTS.rows],
-  ['facets', ROW_INPUTS.facets],
-  ['references', ROW_INPUTS.references],
-] as const satisfies readonly (readonly [RowInput, unknown])[]
-
-function sha(): ReturnType<typeof createHash> {
-  return createHash('sha256')
+function keysOf<Key extends string>(of: Readonly<Record<Key, unknown>>): readonly Key[] {
+  return Object.keys(of).filter((key): key is Key => key in of)
 }
 
 export interface ComparedTables {
@@ -150,18 +145,13 @@ export interface ComparedTables {
  */
 export function* tableChanges(before: ComparedTables, after: ComparedTables): Generator<NamedChange> {
   const isOtherEngine = before.manifest.engine?.name !== after.manifest.engine?.name
-  for (const [table, comparison] of tables()) {
+  for (const table of keysOf(TABLES)) {
     if (isOtherEngine && OF_ENGINE.has(table)) continue
     if (valueOf(table, before.manifest) === valueOf(table, after.manifest)) continue
-    if (isExplained(comparison, before, after)) continue
-    if (comparison.by !== 'vectors') throw unexplained(table)
+    if (TABLES[table](before, after)) continue
+    if (TABLES[table] !== VECTORS) throw unexplained(table)
     yield { kind: 'vectors_changed', file: table }
   }
-}
-
-function tables(): readonly (readonly [Table, TableComparison])[] {
-  const names = Object.keys(TABLES).filter((name): name is Table => name in TABLES)
-  return names.map((name) => [name, TABLES[name]])
 }
 
 function valueOf(table: Table, manifest: ComparedContents['manifest']): string | undefined {
@@ -170,31 +160,6 @@ function valueOf(table: Table, manifest: ComparedContents['manifest']): string |
   // Name, UUID and operations of an index are new for every version.
   if (table === 'engine') return manifest.engine?.digest
   return manifest.files[table]?.sha256
-}
-
-function isExplained(comparison: TableComparison, before: ComparedTables, after: ComparedTables): boolean {
-  switch (comparison.by) {
-    case 'fields':
-    case 'sources':
-      return true
-    case 'lines':
-      return before.manifest.files['passages.jsonl'].sha256 !== after.manifest.files['passages.jsonl'].sha256
-    case 'rows':
-      return comparison.inputs.some((input) => before.inputs[input] !== after.inputs[input])
-    case 'vectors':
-      return (
-        before.inputs.words !== after.inputs.words ||
-        canonicalJson(before.manifest.embedding ?? null) !== canonicalJson(after.manifest.embedding ?? null)
-      )
-    case 'search questions':
-      return (
-        before.inputs.rows !== after.inputs.rows ||
-        before.inputs.words !== after.inputs.words ||
-        valueOf('search-questions.jsonl', before.manifest) !== valueOf('search-questions.jsonl', after.manifest)
-      )
-    default:
-      return comparison satisfies never
-  }
 }
 
 function unexplained(table: Table): OperatorError {

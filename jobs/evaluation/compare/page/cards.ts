@@ -129,7 +129,7 @@ function neighbour(where: string, near: Near | undefined): Markup {
 }
 
 function headlineOf(change: NamedChange): Markup {
-  if (!isOfPassages(change)) return html`<bdi>${subjectOf(change)}</bdi>`
+  if (!isOfPassages(change)) return html`<bdi>${otherOf(change)[0]}</bdi>`
   if (!('label' in change)) return html`<bdi>${change.document.title}</bdi>`
   const label = html`<bdi>${change.label}</bdi>`
   if (!('day' in change)) return label
@@ -144,36 +144,8 @@ export function isOfPassages(change: NamedChange): change is ChangeOfPassages {
   return 'document' in change
 }
 
-function subjectOf(change: OtherChange): string {
-  switch (change.kind) {
-    case 'facet_values_removed':
-      return change.facet
-    case 'references_changed':
-      return change.reference
-    case 'aliases_changed':
-    case 'aliases_added':
-      return change.name
-    case 'vectors_changed':
-      return change.file
-    case 'profile_changed':
-    case 'profile_fitted':
-      return change.field
-    case 'questions_changed':
-    case 'questions_added':
-      return change.question ?? 'the candidate has no question set'
-    case 'search_questions_changed':
-      return `${change.passage} · ${change.language}`
-    case 'answers_lost':
-    case 'answers_wrong':
-    case 'answers_moved':
-      return `${change.question} · ${change.from}`
-    default:
-      return change satisfies never
-  }
-}
-
 function detailsOf(change: NamedChange): Markup {
-  if (!isOfPassages(change)) return otherDetails(change)
+  if (!isOfPassages(change)) return otherOf(change)[1]
   if ('day' in change) {
     const day = change.kind === 'passages_changed' ? change.day : undefined
     return html`${repeatOf(change)}${passageDetails(change.before ?? {}, change.after ?? {}, day)}`
@@ -192,34 +164,43 @@ function detailsOf(change: NamedChange): Markup {
   )}${more}`
 }
 
-function otherDetails(change: OtherChange): Markup {
+/** What the change is about, and its details. */
+function otherOf(change: OtherChange): readonly [subject: string, details: Markup] {
   switch (change.kind) {
     case 'facet_values_removed':
-      return html`<p><bdi>${change.value}</bdi></p>`
+      return [change.facet, html`<p><bdi>${change.value}</bdi></p>`]
     case 'references_changed': {
       const labels = (held: typeof change.lost): readonly string[] =>
         held.map(({ label, document, language }) => `${label} (${document}, ${language})`)
-      return fieldsList({ 'leads to': labels(change.lost) }, { 'leads to': labels(change.gained) })
+      const details = fieldsList({ 'leads to': labels(change.lost) }, { 'leads to': labels(change.gained) })
+      return [change.reference, details]
     }
     case 'aliases_changed':
     case 'aliases_added':
-      return fieldsList({ means: change.before }, { means: change.after })
+      return [change.name, fieldsList({ means: change.before }, { means: change.after })]
     case 'vectors_changed':
-      return NOTHING
-    case 'search_questions_changed':
-      return fieldsList({ question: change.before }, { question: change.after })
+      return [change.file, NOTHING]
+    case 'search_questions_changed': {
+      const details = fieldsList({ question: change.before }, { question: change.after })
+      return [`${change.passage} · ${change.language}`, details]
+    }
     case 'profile_changed':
     case 'profile_fitted':
-      return fieldsList(settingOf(change.before), settingOf(change.after))
+      return [change.field, fieldsList(settingOf(change.before), settingOf(change.after))]
     case 'questions_changed':
-    case 'questions_added':
-      return fieldsList({ ...change.before }, { ...change.after })
+    case 'questions_added': {
+      const subject = change.question ?? 'the candidate has no question set'
+      return [subject, fieldsList({ ...change.before }, { ...change.after })]
+    }
     case 'answers_lost':
     case 'answers_wrong':
     case 'answers_moved':
-      return html`<p><bdi>${change.text}</bdi></p>
-        <p class="soft small">relevant: <bdi>${change.relevant.join(', ')}</bdi></p>
-        ${fieldsList(answerFields(change.before), answerFields(change.after))}`
+      return [
+        `${change.question} · ${change.from}`,
+        html`<p><bdi>${change.text}</bdi></p>
+          <p class="soft small">relevant: <bdi>${change.relevant.join(', ')}</bdi></p>
+          ${fieldsList(answerFields(change.before), answerFields(change.after))}`,
+      ]
     default:
       return change satisfies never
   }
