@@ -103,11 +103,7 @@ function decidingModel(calibration: Calibration, names: readonly string[], value
 }
 
 /** What each feature of the deciding model adds to the log-odds of `probability`; the rest is the intercept. */
-export function logOddsShares(
-  calibration: Calibration,
-  names: readonly string[],
-  values: readonly number[],
-): readonly { readonly name: string; readonly value: number; readonly weight: number; readonly adds: number }[] {
+export function logOddsShares(calibration: Calibration, names: readonly string[], values: readonly number[]) {
   const { model, features } = decidingModel(calibration, names, values)
   const shares = model.features.map((name, at) => {
     const [value = Number.NaN, weight = 0] = [features[at], model.coefficients[at]]

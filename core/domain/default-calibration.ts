@@ -69,10 +69,7 @@ export const DEFAULT_MODEL_CALIBRATION: Calibration = {
 }
 
 /** Another threshold for a calibration whose model of named provisions keeps its own level: it decides as before. */
-export function namedAt(
-  { named, threshold: from }: Pick<Calibration, 'named' | 'threshold'>,
-  threshold: number,
-): Pick<Calibration, 'named' | 'threshold'> {
+export function namedAt({ named, threshold: from }: Pick<Calibration, 'named' | 'threshold'>, threshold: number) {
   const shift = Math.log(threshold / (1 - threshold)) - Math.log(from / (1 - from))
   return { named: named && { ...named, intercept: named.intercept + shift }, threshold }
 }

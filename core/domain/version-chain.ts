@@ -56,10 +56,7 @@ const servingListSchema = z
 export type ServingList = z.infer<typeof servingListSchema>
 
 /** The versions that a list names, without the entries whose signature does not hold. */
-export function servedVersions(
-  text: string,
-  publicKeysDer: readonly Uint8Array[],
-): readonly { readonly versionId: string; readonly manifestDigest: Buffer }[] {
+export function servedVersions(text: string, publicKeysDer: readonly Uint8Array[]) {
   return servingListSchema.parse(parsedJson(text)).flatMap(({ entry, signature }) => {
     const parsed = chainEntrySchema.safeParse(parsedJson(entry))
     if (!parsed.success) return []

@@ -132,12 +132,7 @@ function windowsOf(prefixed: string, prefix: string): readonly string[] {
 }
 
 /** The mean of the windows of a query, which take one request. */
-async function meanOf(
-  embedOnce: EmbedOnce,
-  windows: readonly string[],
-  first: number,
-  call: Calling,
-): Promise<Embeddings> {
+async function meanOf(embedOnce: EmbedOnce, windows: readonly string[], first: number, call: Calling) {
   const { vectors, tokens } = await embedOnce(windows, first, call)
   const sums = new Float64Array(vectors[0]?.length ?? 0)
   for (const vector of vectors) for (const [at, value] of vector.entries()) sums[at] = (sums[at] ?? 0) + value
@@ -201,11 +196,7 @@ export async function probeModel(
  * Returns the vectors in the order of the texts.
  * @throws EmbeddingError unless the reply holds exactly one valid vector for each text.
  */
-function vectorsOf(
-  replied: readonly RepliedVector[],
-  about: EmbeddedTexts,
-  dimensions: number,
-): Float32Array<ArrayBuffer>[] {
+function vectorsOf(replied: readonly RepliedVector[], about: EmbeddedTexts, dimensions: number) {
   if (replied.length !== about.count)
     throw new EmbeddingError('the provider sent another number of vectors than texts', { texts: about })
   const vectors = new Array<Float32Array<ArrayBuffer>>(about.count)

@@ -70,7 +70,6 @@ const modelSchema = z.object({
   /** A longer text is embedded in windows, to its end. */
   long_texts: z.literal('windows').optional().catch(undefined),
 })
-type ServedModel = z.infer<typeof modelSchema>
 
 const listSchema = z.object({ data: z.array(modelSchema).max(EMBEDDING_BOUNDS.servedModelsMax) })
 
@@ -79,10 +78,7 @@ const listSchema = z.object({ data: z.array(modelSchema).max(EMBEDDING_BOUNDS.se
  * @returns undefined where the reply is no list of models.
  * @throws EndpointFailure where it does not answer, or refuses.
  */
-async function readServedModels(
-  endpoint: JsonEndpoint,
-  signal: AbortSignal,
-): Promise<readonly ServedModel[] | undefined> {
+async function readServedModels(endpoint: JsonEndpoint, signal: AbortSignal) {
   const reply = await endpoint.models({
     timeoutMs: EMBEDDING_BOUNDS.servedModelsTimeoutMs,
     replyBytesMax: EMBEDDING_BOUNDS.servedModelsBytesMax,
@@ -119,11 +115,7 @@ function listedModel({ models, failure }: Listed): string {
  * @returns what the endpoint tells of the model, if anything.
  * @throws EmbeddingError where the list could not be read, or tells of another model.
  */
-function toldOf(
-  model: string,
-  { models, failure }: Listed,
-  { dimensions, modelDigest }: ProbedModel,
-): ServedModel | undefined {
+function toldOf(model: string, { models, failure }: Listed, { dimensions, modelDigest }: ProbedModel) {
   if (modelDigest !== undefined && failure !== undefined) throw new EmbeddingError(failure.message)
   const told = models?.find(({ id }) => id === model)
   const isOther = told?.digest !== undefined && told.digest !== modelDigest
@@ -132,12 +124,7 @@ function toldOf(
   return told
 }
 
-async function probed(
-  model: string,
-  wanted: number | undefined,
-  options: OpenAiOptions,
-  signal: AbortSignal,
-): Promise<ProbedModel> {
+async function probed(model: string, wanted: number | undefined, options: OpenAiOptions, signal: AbortSignal) {
   const asked = { model, ...(wanted === undefined ? {} : { dimensions: wanted }) }
   const found = await probeModel(asked, options, signal).catch((error: unknown) => {
     if (!(error instanceof EmbeddingError) || !error.permanent) throw error

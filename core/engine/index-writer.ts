@@ -56,11 +56,7 @@ export async function writeIndex(client: EngineClient, input: IndexInput): Promi
 }
 
 /** Sends the rows, a few batches at a time. @returns the digest of what was sent. */
-async function load(
-  client: EngineClient,
-  index: string,
-  { rows, passages, onProgress, signal }: IndexInput,
-): Promise<string> {
+async function load(client: EngineClient, index: string, { rows, passages, onProgress, signal }: IndexInput) {
   const digest = createDocumentsDigest()
   const failed = new AbortController()
   const either = AbortSignal.any([failed.signal, ...(signal === undefined ? [] : [signal])])
@@ -123,12 +119,7 @@ async function sendBulk(client: EngineClient, index: string, lines: string, sign
 }
 
 /** A merge takes longer than any request may, so the cluster does it as a task of its own. */
-async function mergeSegments(
-  client: EngineClient,
-  index: string,
-  shards: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function mergeSegments(client: EngineClient, index: string, shards: number, signal: AbortSignal | undefined) {
   const query = { max_num_segments: 1, wait_for_completion: false }
   await client.request({ method: 'POST', path: `/${index}/_forcemerge`, query }, anyReply)
   await untilTrue(`the merge of ${index}`, signal, async () => {

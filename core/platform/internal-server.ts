@@ -18,10 +18,7 @@ export interface Internal {
 }
 
 /** Answers a path: `/livez`, `/readyz` and `/metrics`; undefined: there is no such page. */
-export async function internalPage(
-  { registry, ready }: Internal,
-  path: string,
-): Promise<{ readonly status: number; readonly type: string; readonly body: string } | undefined> {
+export async function internalPage({ registry, ready }: Internal, path: string) {
   const json = (status: number, value: object) => ({ status, type: 'application/json', body: JSON.stringify(value) })
   if (path === '/livez') return json(200, { status: 'alive' })
   if (path === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() }

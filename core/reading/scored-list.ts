@@ -47,10 +47,7 @@ export function scoredList(
  * stay first, in their order. Ties keep their order. Scores have no common scale, so a passage's score becomes the
  * reciprocal of its rank. It orders the reply strictly and has no other meaning.
  */
-function reordered(
-  passages: readonly FoundPassage[],
-  scores: readonly number[],
-): Pick<ScoredList, 'passages' | 'order'> & { readonly inOrder: readonly (number | undefined)[] } {
+function reordered(passages: readonly FoundPassage[], scores: readonly number[]) {
   const ranked = passages
     .map((passage, at) => ({ passage, at, rank: passage.named ? 0 : (scores[at] ?? Number.NEGATIVE_INFINITY) }))
     .sort((a, b) => Number(b.passage.named) - Number(a.passage.named) || (a.rank === b.rank ? 0 : b.rank - a.rank))

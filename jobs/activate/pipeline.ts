@@ -127,11 +127,7 @@ interface Flip {
 }
 
 /** Writes pointer, states, outcome, entry of the version chain and audit row in one transaction. Every check is repeated under the locks. */
-async function flip(
-  client: Queryable,
-  activationId: string,
-  { loadedOn, changes, privateKeyDer }: Flip,
-): Promise<ActivationOutcome> {
+async function flip(client: Queryable, activationId: string, { loadedOn, changes, privateKeyDer }: Flip) {
   const activation = await lockActivation(client, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation

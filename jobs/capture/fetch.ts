@@ -108,11 +108,7 @@ function publicLookup(isPrivate: boolean): LookupFunction {
   }
 }
 
-async function answerOf(
-  url: URL,
-  { known = {}, isPrivate }: FetchInput,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
+async function answerOf(url: URL, { known = {}, isPrivate }: FetchInput, signal: AbortSignal) {
   const headers: Record<string, string> = {
     'user-agent': 'evidence-retrieval-service',
     'accept-encoding': 'identity',

@@ -133,10 +133,7 @@ function pairsOf(files: readonly CapturedFile[]): readonly (readonly [string, st
   return files.map(({ sourceName, sha256 }) => [sourceName, sha256] as const)
 }
 
-function sameFiles(
-  one: readonly (readonly [string, string])[],
-  other: readonly (readonly [string, string])[],
-): boolean {
+function sameFiles(one: readonly (readonly [string, string])[], other: readonly (readonly [string, string])[]) {
   const keys = (pairs: typeof one): string => JSON.stringify(pairs.map(([name, sha256]) => `${name} ${sha256}`).sort())
   return keys(one) === keys(other)
 }
@@ -195,10 +192,7 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
 }
 
 /** What the last good captures of the sources hold, and the name of the first source without one. */
-async function filesInForce(
-  database: Queryable,
-  sources: readonly SourceRow[],
-): Promise<{ readonly files: readonly CapturedFile[]; readonly missing: string | undefined }> {
+async function filesInForce(database: Queryable, sources: readonly SourceRow[]) {
   const files: CapturedFile[] = []
   for (const { id, name } of sources) {
     const good = await lastGoodCapture(database, id)

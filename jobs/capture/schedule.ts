@@ -8,7 +8,7 @@ import type { Unended } from '#jobs/version-build/run-program.ts'
 import { enqueueBuild, type JobQueue } from '#jobs/platform/queues.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { captureCosts } from './costs.ts'
-import { runCaptureChild, SCHEDULED, type CaptureRun, type Captured } from './run-child.ts'
+import { runCaptureChild, SCHEDULED, type CaptureRun } from './run-child.ts'
 import { spawn } from 'node:child_process'
 
 interface ScheduledCaptureDeps {
@@ -85,11 +85,7 @@ function reasonOf(run: Extract<CaptureRun | Unended, { readonly reason: string }
 }
 
 /** Records why the process of a capture ended without an outcome: its memory, a full disk, a fault of the service. */
-async function recordFailed(
-  database: Database,
-  { id, name, knowledge_base }: SourceRow,
-  reason: string,
-): Promise<Captured> {
+async function recordFailed(database: Database, { id, name, knowledge_base }: SourceRow, reason: string) {
   const message = `the capture was not completed, because ${reason}`.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
   await insertCapture(database, { source_id: id, outcome: 'failed', message, files: null })
   return { source: name, knowledge_base, outcome: 'failed', message, files: 0, import_id: null, build_id: null }
@@ -157,12 +153,7 @@ async function post(webhook: string, body: string, timeoutMs: number, log: Log):
 }
 
 /** Runs a program without a shell. It is killed at the end of its time, and its output is not read. */
-async function runCommand(
-  [program = '', ...args]: readonly string[],
-  body: string,
-  timeoutMs: number,
-  log: Log,
-): Promise<void> {
+async function runCommand([program = '', ...args]: readonly string[], body: string, timeoutMs: number, log: Log) {
   const { code, signal, error } = await new Promise<{
     readonly code?: number | null
     readonly signal?: string | null

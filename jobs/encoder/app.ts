@@ -91,11 +91,7 @@ function described({ name, dimensions, tokensMax, digest, prompts }: ModelFolder
   }
 }
 
-async function embeddings(
-  { model, encoder, metrics }: EncoderAppDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<object> {
+async function embeddings({ model, encoder, metrics }: EncoderAppDeps, request: FastifyRequest, reply: FastifyReply) {
   const parsed = requestSchema.safeParse(request.body)
   if (!parsed.success) throw new Refusal(400, 'invalid_request', faultOf(parsed.error))
   const { model: asked, input, encoding_format: format, dimensions } = parsed.data

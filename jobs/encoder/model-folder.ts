@@ -134,10 +134,7 @@ function openFolder(folder: string) {
 }
 
 /** Digests by path of a folder that `operator models fetch` wrote; none for any other folder. */
-async function pinnedIn(
-  folder: string,
-  refusal: (what: string) => OperatorError,
-): Promise<ReadonlyMap<string, string>> {
+async function pinnedIn(folder: string, refusal: (what: string) => OperatorError) {
   const path = join(folder, FETCHED_FILE)
   if ((await sizeOf(path)) === undefined) return new Map()
   const fetched = fetchedSchema.safeParse(parsedJson(await readFile(path, 'utf8'))).data

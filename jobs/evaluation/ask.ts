@@ -181,12 +181,7 @@ function queryOf(
 }
 
 /** Orders the first passages of the served mode by the scores of the profile's reader, as the gateway does. */
-async function ranked(
-  request: SearchQuery,
-  mode: RankingMode,
-  turn: number,
-  context: AskContext,
-): Promise<RankedResult> {
+async function ranked(request: SearchQuery, mode: RankingMode, turn: number, context: AskContext) {
   const { reader } = context.profile
   if (reader === null || !orders(reader) || mode !== servedMode(context)) return await search(request, turn, context)
   if (context.reader === undefined) throw new Error('a reader orders the passages and none was opened')
@@ -242,11 +237,7 @@ async function search(request: SearchQuery, turn: number, context: AskContext): 
 }
 
 /** Defines the input of each mode; a search node ranks by the inputs that it gets. */
-function inputsFor(
-  mode: RankingMode,
-  text: string,
-  vector: Float32Array | undefined,
-): Pick<SearchQuery, 'vector' | 'text'> {
+function inputsFor(mode: RankingMode, text: string, vector: Float32Array | undefined) {
   return { vector: mode === 'lexical' ? undefined : vector, text: mode === 'dense' ? '' : text }
 }
 

@@ -32,10 +32,7 @@ export async function sampleKnownItems(
   return questions.length > 0 ? questions : await unrepeated(short.items, passages)
 }
 
-async function unrepeated(
-  chosen: readonly KnownItem[],
-  passages: () => AsyncIterable<PassageRecord>,
-): Promise<readonly KnownItemQuestion[]> {
+async function unrepeated(chosen: readonly KnownItem[], passages: () => AsyncIterable<PassageRecord>) {
   if (chosen.length === 0) return []
   const sources = await sourcesByText(new Set(chosen.map(({ passage }) => passage)), passages())
   return chosen.flatMap(({ id, text, passage, label }) => {
@@ -49,10 +46,7 @@ export type KnownItemQuestion = QueryWithQrels & { readonly label: string }
 
 type KnownItem = Pick<KnownItemQuestion, 'id' | 'text' | 'label'> & { readonly passage: string }
 
-async function sourcesByText(
-  texts: ReadonlySet<string>,
-  passages: AsyncIterable<PassageRecord>,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+async function sourcesByText(texts: ReadonlySet<string>, passages: AsyncIterable<PassageRecord>) {
   const sources = new Map<string, string[]>()
   for await (const { text, source_id: source } of passages) {
     if (!texts.has(text)) continue

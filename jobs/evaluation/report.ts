@@ -205,23 +205,14 @@ export function missesOf(
 }
 
 /** @param answered undefined where no decision was taken. */
-function problemOf(
-  { answerable }: QueryWithQrels,
-  { figures }: Outcome,
-  answered: boolean | undefined,
-): Miss['problem'] | undefined {
+function problemOf({ answerable }: QueryWithQrels, { figures }: Outcome, answered: boolean | undefined) {
   if (answerable === false) return answered === true ? 'answered_without_evidence' : undefined
   if (figures === undefined) return undefined
   if (figures['recall@10'] === 0) return 'not_found'
   return answered === false ? 'abstained_with_evidence' : undefined
 }
 
-function missOf(
-  problem: Miss['problem'],
-  { id, text, qrels }: QueryWithQrels,
-  { top }: Outcome,
-  observed: number,
-): Miss {
+function missOf(problem: Miss['problem'], { id, text, qrels }: QueryWithQrels, { top }: Outcome, observed: number) {
   return {
     problem,
     id,

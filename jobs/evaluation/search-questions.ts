@@ -70,21 +70,14 @@ async function read({ folder, files }: Artifact) {
 }
 
 /** Those of the ids that a request of the day can be served. */
-async function servedIds(
-  { folder, files }: Artifact,
-  ids: ReadonlySet<string>,
-  day: string,
-): Promise<ReadonlySet<string>> {
+async function servedIds({ folder, files }: Artifact, ids: ReadonlySet<string>, day: string) {
   const served = new Set<string>()
   for await (const passage of verifiedPassagesIn(folder, files['passages.jsonl']))
     if (ids.has(passage.source_id) && isServed(passage, day)) served.add(passage.source_id)
   return served
 }
 
-async function foundElsewhere(
-  questions: readonly QueryExpansion[],
-  context: AskRecordsContext,
-): Promise<SearchQuestionFigures['elsewhere']> {
+async function foundElsewhere(questions: readonly QueryExpansion[], context: AskRecordsContext) {
   const found: (SearchQuestionFigures['elsewhere'][number] | undefined)[] = []
   await askRecords(
     questions.map((question) => ({ text: question.q, filters: undefined, question })),

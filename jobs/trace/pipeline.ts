@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listTraced, type TracedBase } from '#core/db/version-chain.ts'
 import type { Database } from '#core/db/pool.ts'
-import { MANIFEST_FILE, SIGNATURE_FILE, type Manifest } from '#core/index/format/manifest.ts'
+import { MANIFEST_FILE, SIGNATURE_FILE } from '#core/index/format/manifest.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
 import { sourcesIn } from '#core/index/passages/source-lines.ts'
 import type { Source } from '#core/index/passages/sources.ts'
@@ -94,11 +94,7 @@ async function writeVersion(
   return { folder: target, manifest }
 }
 
-async function readManifest(
-  folder: string,
-  digest: string,
-  { publicKeysDer }: SignedStore,
-): Promise<Manifest | undefined> {
+async function readManifest(folder: string, digest: string, { publicKeysDer }: SignedStore) {
   return readSignedManifest(folder, publicKeysDer, Buffer.from(digest, 'hex')).then(
     ({ manifest }) => manifest,
     () => undefined,

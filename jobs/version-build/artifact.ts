@@ -3,7 +3,7 @@ import { withProbes } from '#core/embedding/probes.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
-import { writeArtifact, type ArtifactInput, type PassageRow } from '#core/index/format/writer.ts'
+import { writeArtifact, type PassageRow } from '#core/index/format/writer.ts'
 import { passagesIn, verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { revisionRowSchema } from '#core/db/versions.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
@@ -86,10 +86,7 @@ async function derivedFields(workFolder: string): Promise<DerivedFields> {
 }
 
 /** The search questions of a model, or of a file; none for a build without either. */
-async function searchQuestionsOf(
-  context: BuildContext,
-  { passages }: Corpus,
-): Promise<NonNullable<ArtifactInput['queryExpansions']>> {
+async function searchQuestionsOf(context: BuildContext, { passages }: Corpus) {
   const { search_questions: by, search_questions_sha256: file } = context.parameters
   if (by === undefined || file !== undefined) return await placeSearchQuestions(context)
   return await writtenQuestions(
@@ -102,11 +99,7 @@ async function searchQuestionsOf(
   )
 }
 
-function rowsOf(
-  context: BuildContext,
-  { passages }: Corpus,
-  vectors: VectorFiles | undefined,
-): Pick<ArtifactInput, 'rows' | 'sampleQueries'> {
+function rowsOf(context: BuildContext, { passages }: Corpus, vectors: VectorFiles | undefined) {
   if (vectors === undefined) return { rows: passageRows(context.workFolder) }
   return {
     rows: embeddedRows(context.workFolder, vectors),

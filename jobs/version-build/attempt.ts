@@ -34,11 +34,7 @@ export async function attemptBuild(fence: BuildFence, context: AttemptContext): 
 }
 
 /** @returns the id of the candidate. */
-async function run(
-  fence: BuildFence,
-  build: BuildRow,
-  { config, database, log, onProgress }: AttemptContext,
-): Promise<string> {
+async function run(fence: BuildFence, build: BuildRow, { config, database, log, onProgress }: AttemptContext) {
   const { buildId } = fence
   const parameters = buildParametersSchema.parse(build.parameters)
   const overtaken = new AbortController()

@@ -30,7 +30,7 @@ import { cachedReader, cachedRewriter } from '#jobs/evaluation/reader-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { importReportSchema, type ImportReport } from '#law/import/report/report.ts'
-import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import { versionIdOf } from './ids.ts'
@@ -127,10 +127,7 @@ async function placesOf(
 }
 
 /** Who built the version from what, how many must approve it, and the command to copy. */
-async function signSection(
-  { database, fence, knowledgeBaseId, source }: CandidateContext,
-  report: EvaluationReport,
-): Promise<Markup> {
+async function signSection({ database, fence, knowledgeBaseId, source }: CandidateContext, report: EvaluationReport) {
   const id = report.version_id ?? ''
   const { reviewers, exclude_build_starter: excluded } = await readStatedPolicy(database, knowledgeBaseId)
   const starter = await readBuildStarter(database, fence.buildId)
@@ -187,11 +184,7 @@ async function measure(
 }
 
 /** Records what the rewriter writes now for questions that it is asked again every day. */
-async function withCanaries(
-  profile: ProfileParameters,
-  rewriter: Rewriter | undefined,
-  signal: AbortSignal,
-): Promise<ProfileParameters> {
+async function withCanaries(profile: ProfileParameters, rewriter: Rewriter | undefined, signal: AbortSignal) {
   if (rewriter === undefined || profile.rewriter === null) return profile
   const canaries = await askCanaries(rewriter, wholly(profile.rewriter.description), signal)
   return { ...profile, rewriter: { ...profile.rewriter, canaries } }

@@ -198,10 +198,7 @@ function reconciliation({ database, log }: JobsDeps, node: SearchNodeClient): Pe
 }
 
 /** What restores the state that Postgres says, whatever was lost. */
-function maintenance(
-  deps: JobsDeps,
-  queues: Readonly<Record<'build' | 'activate' | 'trace' | 'capture', JobQueue>>,
-): readonly PeriodicTask[] {
+function maintenance(deps: JobsDeps, queues: Readonly<Record<'build' | 'activate' | 'trace' | 'capture', JobQueue>>) {
   return [
     {
       name: 'sweep',

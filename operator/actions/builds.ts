@@ -97,9 +97,7 @@ async function decideWithdrawals(
   return { drop: [...drop], restore: restore.map(({ id }) => id) }
 }
 
-async function searchQuestionsOf(
-  input: StartBuild,
-): Promise<Pick<BuildParameters, 'search_questions' | 'search_questions_sha256'>> {
+async function searchQuestionsOf(input: StartBuild) {
   const { searchQuestions: from, endpoint, store } = input
   if (from === undefined) return {}
   if (from === 'openai') {

@@ -112,12 +112,7 @@ async function reviewerNamed(operator: Operator, name: string): Promise<Reviewer
   return assertActive(reviewer)
 }
 
-async function createStatement(
-  operator: Operator,
-  store: SignedStore,
-  reviewer: ReviewerRow,
-  input: ReviewInput,
-): Promise<string> {
+async function createStatement(operator: Operator, store: SignedStore, reviewer: ReviewerRow, input: ReviewInput) {
   const { version, predecessor } = await readSubject(operator.database, input.version)
   const accepts = await assertReviewable(operator.database, version, predecessor, input)
   if (input.verdict === 'approved') await assertReadable(store, version)

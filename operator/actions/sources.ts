@@ -34,10 +34,7 @@ interface AddSource {
 }
 
 /** Records where files are captured from. All sources of a knowledge base are imported together, with one mapping. */
-export async function addSource(
-  operator: Operator,
-  input: AddSource,
-): Promise<Pick<SourceRow, 'id' | 'name' | 'knowledge_base' | 'location'>> {
+export async function addSource(operator: Operator, input: AddSource) {
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
   const name = checkedName('a source', input.name)
   const location = await checkedLocation(input)

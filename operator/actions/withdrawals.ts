@@ -131,12 +131,7 @@ async function assertRoom(database: Queryable, base: { readonly id: string; read
 }
 
 /** @throws OperatorError unless as many different reviewers sign as the policy in force asks for. */
-async function signed(
-  client: Queryable,
-  knowledgeBaseId: string,
-  statement: string,
-  keys: readonly SigningKey[],
-): Promise<{ readonly signatures: readonly StatementSignature[]; readonly names: readonly string[] }> {
+async function signed(client: Queryable, knowledgeBaseId: string, statement: string, keys: readonly SigningKey[]) {
   const { registry, inForce } = await readReviewRules(client, knowledgeBaseId)
   const signers = signersOf(registry, keys)
   const { withdrawal_reviewers: required } = inForce.policy

@@ -26,10 +26,7 @@ export function option(value: string, help: string, schema: z.ZodType = text.opt
 }
 
 /** Returns flag and help of an option; undefined for an argument. */
-export function flagOf(
-  key: string,
-  schema: z.core.$ZodType,
-): { readonly flag: string; readonly help: string } | undefined {
+export function flagOf(key: string, schema: z.core.$ZodType) {
   const found = FLAGS.get(schema)
   const name = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return found && { flag: `--${name} ${found.value}`.trim(), help: found.help }

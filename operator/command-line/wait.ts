@@ -15,11 +15,7 @@ export const WAIT_SECONDS_MAX = 86_400
 const IDLE_HINT_MS = 15_000
 
 /** Waits until the row shows the outcome. The job worker does the work, independent of who waits. */
-async function until<T>(
-  waitSeconds: number,
-  see: string,
-  look: (waitedMs: number) => Promise<T | undefined>,
-): Promise<T> {
+async function until<T>(waitSeconds: number, see: string, look: (waitedMs: number) => Promise<T | undefined>) {
   const goesOn = `goes on without this command: see "operator ${see}".`
   const began = performance.now()
   return await interruptible(`It ${goesOn}`, async (signal) => {

@@ -185,11 +185,7 @@ async function changeReviewPolicy(
 }
 
 /** The keys by reviewer, of as many as the policy in force asks for. */
-function enoughSigners(
-  { registry, inForce }: ReviewRules,
-  keys: readonly SigningKey[],
-  next: ReviewPolicy,
-): ReadonlyMap<string, SigningKey> {
+function enoughSigners({ registry, inForce }: ReviewRules, keys: readonly SigningKey[], next: ReviewPolicy) {
   const signers = signersOf(registry, keys)
   const { reviewers: required } = inForce.policy
   if (signers.size < required)

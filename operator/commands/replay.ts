@@ -94,11 +94,7 @@ function differing(difference: Difference, compared: readonly string[]): Replaye
 }
 
 /** The fields of the record that depend on version, filters, day and query. */
-async function outcomeAgain(
-  deps: RerunDeps,
-  row: RequestRow,
-  asked: SearchTexts,
-): Promise<Readonly<Record<string, unknown>>> {
+async function outcomeAgain(deps: RerunDeps, row: RequestRow, asked: SearchTexts) {
   const { list, served: serving, calibration, signal, decision, observedValue } = await runAgain(deps, row, asked)
   // The last passages may have been dropped for the size of the reply.
   const served = serving.slice(0, Number(row.outcome?.['result_count']))

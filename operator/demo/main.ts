@@ -106,11 +106,7 @@ interface Ready {
   readonly dataDir: string
 }
 
-function announce(
-  { gateway, trace, page, shown, access, dataDir }: Ready,
-  files: readonly string[],
-  steps: Steps,
-): void {
+function announce({ gateway, trace, page, shown, access, dataDir }: Ready, files: readonly string[], steps: Steps) {
   const ready = {
     base_url: gateway.baseUrl,
     internal_url: gateway.internalUrl,

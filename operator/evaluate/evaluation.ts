@@ -80,10 +80,7 @@ export async function evaluateDataSet(
 }
 
 /** Confines each question to its value; a value that no record has leaves no passages. */
-function confined(
-  questions: readonly TaskQuestion[],
-  subjectOf: ReadonlyMap<string, string>,
-): readonly QueryWithQrels[] {
+function confined(questions: readonly TaskQuestion[], subjectOf: ReadonlyMap<string, string>) {
   return questions.map(({ id, text, qrels, answerable, limitedTo, asOf }) => ({
     id,
     text,

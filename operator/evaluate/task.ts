@@ -146,9 +146,7 @@ async function readQrels(path: string, signal?: AbortSignal): Promise<ReadonlyMa
   return qrels
 }
 
-function judgmentOf(
-  line: string,
-): { readonly query: string; readonly record: string; readonly score: number } | undefined {
+function judgmentOf(line: string) {
   const tabbed = line.split('\t').map((part) => part.trim())
   const parts = tabbed.length >= 3 ? tabbed : line.trim().split(/\s+/)
   const [query, record, score] = parts.length === 4 ? [parts[0], parts[2], parts[3]] : parts.length === 3 ? parts : []

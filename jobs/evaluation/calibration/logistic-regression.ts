@@ -111,12 +111,7 @@ function minimise(problem: Problem): number[] {
  * Takes the longest of the halved steps that does not raise the loss. Returns undefined when every step raises it,
  * which means that float64 precision is exhausted.
  */
-function descend(
-  problem: Problem,
-  weights: readonly number[],
-  step: readonly number[],
-  loss: number,
-): { weights: number[]; loss: number } | undefined {
+function descend(problem: Problem, weights: readonly number[], step: readonly number[], loss: number) {
   for (let [halving, length] = [0, 1]; halving < HALVINGS_MAX; halving++, length /= 2) {
     const tried = weights.map((weight, at) => Math.max(problem.least[at] ?? 0, weight - length * (step[at] ?? 0)))
     const reached = lossOf(problem, tried)

@@ -163,11 +163,7 @@ function* answerChanges(
  * becomes wrong where that passage is no longer there, or no longer first. A question without an answer in the corpus
  * is answered wrongly where the active version abstains. Any other change of the first passage or the decision moves it.
  */
-function kindOf(
-  { answerable }: QueryWithQrels,
-  before: AnswerChange['before'],
-  after: AnswerChange['before'],
-): AnswerChange['kind'] | undefined {
+function kindOf({ answerable }: QueryWithQrels, before: AnswerChange['before'], after: AnswerChange['before']) {
   const moved = before.first !== after.first || before.decision !== after.decision ? 'answers_moved' : undefined
   if (answerable === false)
     return before.decision === 'abstain' && after.decision === 'answer' ? 'answers_wrong' : moved

@@ -89,12 +89,7 @@ async function readPassages(
  * @param last the header that was added last: passages of one revision mostly stand together.
  * @returns the header of this passage.
  */
-function addPassage(
-  differences: VersionDifferences,
-  side: Side,
-  { passage, from, bytes }: PassageLine,
-  last: string,
-): string {
+function addPassage(differences: VersionDifferences, side: Side, { passage, from, bytes }: PassageLine, last: string) {
   const { document, metadata, citation, references, provision, in_force_from: day, in_force_to: until } = passage
   const key = { document: document.id, language: metadata.language, provision, day }
   const snapshot = citation.source_snapshot_id
@@ -112,11 +107,7 @@ function addPassage(
   return header
 }
 
-async function nameChanges(
-  differences: VersionDifferences,
-  passages: BothPassages,
-  input: ContentsComparison,
-): Promise<void> {
+async function nameChanges(differences: VersionDifferences, passages: BothPassages, input: ContentsComparison) {
   let steps = 0
   for (const change of changesOf(differences, passages, input)) {
     steps++

@@ -57,11 +57,7 @@ export async function writtenQuestions(
   }
 }
 
-async function tellPrice(
-  { workFolder, warn }: WritingContext,
-  writer: QuestionWriter,
-  cache: QuestionCache,
-): Promise<void> {
+async function tellPrice({ workFolder, warn }: WritingContext, writer: QuestionWriter, cache: QuestionCache) {
   let [left, sent, written] = [0, 0, 0]
   for await (const passage of passagesIn(passagesFile(workFolder))) {
     if (cache.get(writer.keyOf(passage)) !== undefined) continue

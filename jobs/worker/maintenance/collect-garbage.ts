@@ -102,10 +102,7 @@ async function collectIndexes({ database, store, engine, log }: GarbageCollectio
 }
 
 /** @returns undefined where the artifact cannot be read: its index stays. */
-async function indexInUse(
-  { artifactFolder, publicKeysDer }: SignedStore,
-  versionId: string,
-): Promise<string | undefined> {
+async function indexInUse({ artifactFolder, publicKeysDer }: SignedStore, versionId: string) {
   const signed = await readSignedManifest(artifactFolder(versionId), publicKeysDer, 'unrecorded').catch(() => undefined)
   return signed?.manifest.engine?.index
 }

@@ -46,11 +46,7 @@ async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | und
   )
 }
 
-async function loadMissing(
-  { node, log }: ReconcileDeps,
-  missing: readonly PreparedVersion[],
-  signal?: AbortSignal,
-): Promise<boolean> {
+async function loadMissing({ node, log }: ReconcileDeps, missing: readonly PreparedVersion[], signal?: AbortSignal) {
   let loadedAll = true
   for (const version of missing) {
     const about = { node: node.address, version_id: version.versionId }

@@ -58,13 +58,7 @@ function urlOf(port: number, database: number): string {
   return `redis://127.0.0.1:${port}/${database}`
 }
 
-async function launchRedis(
-  program: string,
-  folder: string,
-  port: number,
-  logFile: string,
-  options: RedisOptions,
-): Promise<SupervisedProcess> {
+async function launchRedis(program: string, folder: string, port: number, logFile: string, options: RedisOptions) {
   const settings = {
     bind: '127.0.0.1',
     port: String(port),

@@ -29,7 +29,7 @@ import { readerFailed, type FlaggedReader } from '../reader.ts'
 import { openTools, type EvaluationOutput, type EvaluationTools } from '../tools.ts'
 import { withTemporaryVersion, type TemporaryVersion, type VersionInput } from '../temporary-version.ts'
 import { firstReadable } from '../text-lines.ts'
-import { firstRight, judge, type FieldQuestionOutcome } from './judge.ts'
+import { firstRight, judge } from './judge.ts'
 import { readFieldQuestions, type FieldQuestion } from './questions.ts'
 
 export type AskedCorpora = Awaited<ReturnType<typeof evaluateFieldQuestions>>
@@ -215,11 +215,7 @@ function fittedOnTuning(asks: readonly Ask[], targetRisk: number): Calibration {
 }
 
 /** Decides each question; where its passages were read, as the reader's scores do. */
-function judged(
-  asks: readonly Ask[],
-  reader: FlaggedReader | undefined,
-  fitted: Calibration | undefined,
-): readonly FieldQuestionOutcome[] {
+function judged(asks: readonly Ask[], reader: FlaggedReader | undefined, fitted: Calibration | undefined) {
   const byScores = reader && readCalibration(asks, reader.parameters)
   return asks.map(({ corpus, question, found, calibration, read }) =>
     judge(corpus, question, found, (read && byScores) ?? fitted ?? calibration, read),

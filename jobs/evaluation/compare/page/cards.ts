@@ -241,11 +241,7 @@ function repeatOf({ repeats }: PassageChange): Markup {
 type Fields = Readonly<Record<string, ServedValue | undefined>>
 
 /** @param day in force from which both texts are; undefined: their days differ, or there is one text. */
-function passageDetails(
-  { text: own, ...before }: Fields,
-  { text: other, ...after }: Fields,
-  day: string | undefined,
-): Markup {
+function passageDetails({ text: own, ...before }: Fields, { text: other, ...after }: Fields, day: string | undefined) {
   const both = typeof own === 'string' && typeof other === 'string'
   const warnings = both
     ? [

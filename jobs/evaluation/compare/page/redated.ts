@@ -17,10 +17,7 @@ export interface Redated {
 }
 
 /** Finds the passages of a document that are removed and added once each, with another first day in force. */
-export function redatedIn(
-  changes: readonly NamedChange[],
-  placed: (change: NamedChange) => Placed | undefined,
-): { readonly redated: readonly Redated[]; readonly rest: readonly NamedChange[] } {
+export function redatedIn(changes: readonly NamedChange[], placed: (change: NamedChange) => Placed | undefined) {
   const ofPassages = changes.filter(isOfPassage)
   const byProvision = Map.groupBy(ofPassages, ({ language, provision }) => `${language} ${provision}`)
   const redated = [...byProvision.values()].flatMap((of): readonly Redated[] => {
