@@ -76,8 +76,8 @@ export function createJsonEndpoint(address: EndpointAddress) {
   const library = openClient(address)
   // Each request reports what failed here.
   library.catch(() => undefined)
-  const askBy = (bounds: CallBounds, send: (client: OpenAI) => Promise<unknown>): Promise<unknown> =>
-    ask(address, bounds, async (boundedFetch) => send((await library).withOptions({ fetch: boundedFetch })))
+  const askBy = (bounds: CallBounds, call: (client: OpenAI) => Promise<unknown>): Promise<unknown> =>
+    ask(address, bounds, async (boundedFetch) => call((await library).withOptions({ fetch: boundedFetch })))
   return {
     // The body is sent as it is, without a format if it states none. The client would decode what it did not ask for.
     embeddings: (body: OpenAI.EmbeddingCreateParams, bounds: CallBounds) =>
@@ -129,10 +129,12 @@ async function ask(
   const boundedFetch: typeof fetch = async (url, init) => {
     const [method, body] = [init?.method === 'GET' ? 'GET' : 'POST', init?.body] as const
     const sent = { method, body: typeof body === 'string' ? body : null }
-    const text = await send(address, bounds, String(url), sent).catch((error: unknown) => {
-      failure = error
-      throw error
-    })
+    const text = await send(address, bounds, new URL(url instanceof Request ? url.url : url), sent).catch(
+      (error: unknown) => {
+        failure = error
+        throw error
+      },
+    )
     return new Response(text, { headers: JSON_HEADERS })
   }
   const reply = await request(boundedFetch).catch((error: unknown) => {
@@ -152,7 +154,7 @@ const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/
 async function send(
   { name, apiKey }: EndpointAddress,
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
-  url: string,
+  url: URL | string,
   sent: { readonly method: 'GET' | 'POST'; readonly body: string | null },
 ): Promise<string> {
   const { request } = await import('undici')

@@ -2,8 +2,16 @@ import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { LocalProcessError, PATH, START_TIMEOUT_MS, type OnSpawn } from './supervised-process.ts'
-import { startSupervised, untilExited, untilReady, watched } from './supervised-process.ts'
+import {
+  LocalProcessError,
+  PATH,
+  START_TIMEOUT_MS,
+  startSupervised,
+  untilExited,
+  untilReady,
+  watched,
+  type OnSpawn,
+} from './supervised-process.ts'
 
 /** Longer than a gateway takes that finishes what is in flight. */
 const STOP_TIMEOUT_MS = 60_000
