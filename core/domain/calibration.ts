@@ -27,9 +27,7 @@ const modelFields = {
   floors: z.array(z.number().nullable()).min(1).max(CALIBRATION_FEATURES_MAX).readonly().optional(),
 }
 
-interface NamedFeatures extends LogisticModel {
-  readonly features: readonly string[]
-}
+type NamedFeatures = LogisticModel & { readonly features: readonly string[] }
 
 function listsAgree({ features, means, scales, coefficients, floors = means }: NamedFeatures): boolean {
   return [means, scales, coefficients, floors].every((list) => list.length === features.length)

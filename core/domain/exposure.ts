@@ -70,12 +70,7 @@ export function documentMark({ document }: ExposureMarks, passages: number, expo
  * below a mark where every row of days within the window has fewer than the mark, and `daily` more for each day.
  * @param newOnDay new passages by UTC day, in days since 1970-01-01.
  */
-export function exposureLevel(
-  newOnDay: ReadonlyMap<number, number>,
-  today: number,
-  windowDays: number,
-  daily: number,
-): number {
+export function exposureLevel(newOnDay: ReadonlyMap<number, number>, today: number, windowDays: number, daily: number) {
   let level = 0
   for (let day = today - windowDays; day <= today; day++) level = Math.max(0, level - daily) + (newOnDay.get(day) ?? 0)
   return level

@@ -53,10 +53,7 @@ export async function openHashedFile(path: string) {
   }
 }
 
-export async function writeHashed(
-  path: string,
-  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-): Promise<FileDigest> {
+export async function writeHashed(path: string, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) {
   const file = await openHashedFile(path)
   try {
     for await (const piece of pieces) await file.write(piece)

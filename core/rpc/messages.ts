@@ -7,9 +7,7 @@ import type { Filters, Ranking, Withdrawn } from '#core/domain/search.ts'
  * The messages of `proto/search/v1/search.proto` as proto-loader returns them, with field names in camel case. Only
  * `search-client.ts` here, and `server.ts` and `wire.ts` of the search node, use them.
  */
-export interface RankingMessage extends Omit<Ranking, 'rowsScoredMin'> {
-  readonly expansion: number
-}
+export type RankingMessage = Omit<Ranking, 'rowsScoredMin'> & { readonly expansion: number }
 export interface SearchRequest {
   readonly versionId: string
   readonly queryVector: Buffer

@@ -43,11 +43,7 @@ export type ActivationOutcome = 'done' | 'refused' | 'finished before'
  * changes before the flip, and the flip is one transaction. A run that dies, repeats or races another therefore has no
  * effect twice. A refusal is an outcome and is recorded with the next step for the operator; only faults are thrown.
  */
-export async function activate(
-  deps: ActivateDeps,
-  activationId: string,
-  signal?: AbortSignal,
-): Promise<ActivationOutcome> {
+export async function activate(deps: ActivateDeps, activationId: string, signal?: AbortSignal) {
   const activation = await readActivation(deps.database, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   try {

@@ -23,10 +23,7 @@ export async function mappingOfSource({ location, mapping }: Mapped, roots: Sour
  * that is outside the roots, was read with it when its source was added or captured.
  * @throws OperatorError for several.
  */
-export async function oneMappingOf(
-  [first, ...others]: readonly [Mapped, ...Mapped[]],
-  roots: SourceRoots,
-): Promise<Mapping> {
+export async function oneMappingOf([first, ...others]: readonly [Mapped, ...Mapped[]], roots: SourceRoots) {
   const mapping = await mappingOfSource(first, roots)
   for (const other of others) {
     const seen = await assertWithin(other.location, roots)

@@ -76,13 +76,9 @@ export interface AskModesContext extends AskContext {
   readonly limit: number
 }
 
-export interface AskRecordsContext extends AskContext {
-  readonly sourceIdOf: SourceIdOf
-}
+export type AskRecordsContext = AskContext & { readonly sourceIdOf: SourceIdOf }
 
-export interface FoundRecord extends FoundRow {
-  readonly sourceId: string
-}
+export type FoundRecord = FoundRow & { readonly sourceId: string }
 
 /** A result with the ids of its passages alone, which a search node finds without reading them. */
 export interface RecordResult extends Pick<SearchResult, 'predictors' | 'unsupported'> {

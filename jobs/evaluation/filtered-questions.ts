@@ -19,9 +19,7 @@ export interface FilteredMeasurement {
   readonly fewRows: readonly string[]
 }
 
-interface MeasuredArtifact extends Pick<Manifest, 'passages' | 'embedding'> {
-  readonly folder: string
-}
+type MeasuredArtifact = Pick<Manifest, 'passages' | 'embedding'> & { readonly folder: string }
 
 /**
  * Measures filtered recall with evenly spaced questions; the vectors of evenly spaced rows fill them up.

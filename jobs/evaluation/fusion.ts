@@ -41,10 +41,7 @@ type FiguresById = ReadonlyMap<string, RankingFigures>
  * else words rank alone. Fewer than `comparedQuestionsMin` questions with qrels leave the profile as it is, and so does a
  * version without vectors.
  */
-export async function fitFusion(
-  questions: readonly QueryWithQrels[],
-  context: AskRecordsContext,
-): Promise<ProfileParameters> {
+export async function fitFusion(questions: readonly QueryWithQrels[], context: AskRecordsContext) {
   const { profile } = context
   const sample = sampleWithQrels(questions, EVALUATION_BOUNDS.comparedQuestionsMax)
   if (context.embedder === undefined || sample.length < EVALUATION_BOUNDS.comparedQuestionsMin) return profile

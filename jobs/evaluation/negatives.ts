@@ -1,5 +1,4 @@
 import { predictorOf, type Predictor } from '#core/domain/predictors.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { segmenter } from '#law/import/parts/segmenter.ts'
 import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
@@ -21,10 +20,7 @@ const DEVIATIONS = 3.5
  * @param items texts of passages of the version.
  * @returns the profile as it is where its calibration does not use the predictor, or the version has too few passages.
  */
-export async function standardisedByNegatives(
-  items: readonly { readonly text: string }[],
-  context: AskContext,
-): Promise<ProfileParameters> {
+export async function standardisedByNegatives(items: readonly { readonly text: string }[], context: AskContext) {
   const { calibration } = context.profile
   const { features, means, scales, floors = features.map(() => null) } = calibration
   const at = features.indexOf(STANDARDISED)

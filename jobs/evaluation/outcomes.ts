@@ -27,11 +27,7 @@ export type Outcomes = ByMode<readonly Outcome[]>
  * Asks every question of every mode, deep enough for recall@100.
  * @param limit number of passages requested: more than 100 where records were cut into several.
  */
-export async function askQuestions(
-  questions: readonly QueryWithQrels[],
-  limit: number,
-  context: AskRecordsContext,
-): Promise<Outcomes> {
+export async function askQuestions(questions: readonly QueryWithQrels[], limit: number, context: AskRecordsContext) {
   const outcomes: Record<RankingMode, Outcome[]> = { lexical: [], dense: [], hybrid: [] }
   await askRecords(questions, { ...context, modes: modesOf(context), limit }, (at, mode, reply, question) => {
     outcomes[mode][at] = outcomeOf(question, reply)

@@ -11,9 +11,7 @@ import type { SearchQuestionFigures } from './page/evaluation-report.ts'
 
 const { searchQuestionsAskedMax, searchQuestionsShownMax } = EVALUATION_BOUNDS
 
-interface Artifact extends Pick<Manifest, 'files'> {
-  readonly folder: string
-}
+type Artifact = Pick<Manifest, 'files'> & { readonly folder: string }
 
 interface Sampled extends QueryExpansion {
   /** Hash of what it is, by which samples are drawn. */
@@ -26,10 +24,7 @@ interface Sampled extends QueryExpansion {
  * @returns undefined for a version without search questions.
  * @throws ArtifactError if the artifact was altered.
  */
-export async function searchQuestionFigures(
-  artifact: Artifact,
-  context: AskRecordsContext,
-): Promise<SearchQuestionFigures | undefined> {
+export async function searchQuestionFigures(artifact: Artifact, context: AskRecordsContext) {
   if (artifact.files['search-questions.jsonl'] === undefined) return undefined
   const { total, passages, repeated, sample } = await read(artifact)
   const served = await servedIds(artifact, new Set(sample.map(({ id }) => id)), context.day)

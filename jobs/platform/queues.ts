@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX, type JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
-import { openPrimary, type PrimaryConnection } from '#core/redis/primary.ts'
+import { openPrimary } from '#core/redis/primary.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
 export const QUEUES = ['build', 'activate', 'trace', 'capture', LEDGER_QUEUE] as const
@@ -36,11 +36,7 @@ const JOB_OPTIONS = {
  * Opens the connection of queues and workers. Commands wait until Redis is usable again instead of failing. A command
  * line sets `failFast`, so that it reports a Redis that it cannot use.
  */
-export function openQueueRedis(
-  url: string,
-  log: Log,
-  { failFast = false }: { readonly failFast?: boolean } = {},
-): PrimaryConnection {
+export function openQueueRedis(url: string, log: Log, { failFast = false }: { readonly failFast?: boolean } = {}) {
   return openPrimary(url, { name: 'queues', log, whileAway: failFast ? 'end' : 'wait' })
 }
 

@@ -38,11 +38,7 @@ export interface Approved {
 }
 
 /** Reads reviewers, policies and the reviews of this step, and verifies them. @throws ReviewRefused */
-export async function readApproval(
-  database: Queryable,
-  version: VersionRow,
-  predecessor: Predecessor,
-): Promise<Approved> {
+export async function readApproval(database: Queryable, version: VersionRow, predecessor: Predecessor) {
   const rules = await readReviewRules(database, version.knowledge_base_id)
   const reviews = await newestSignedReviews(database, version.id, predecessor)
   assertComparable(version, predecessor.versionId)
@@ -56,11 +52,7 @@ export async function readApproval(
  * @returns undefined where the policy asks for no approval.
  * @throws ReviewRefused
  */
-export async function readReturnApproval(
-  database: Queryable,
-  version: VersionRow,
-  predecessor: Predecessor,
-): Promise<Approved | undefined> {
+export async function readReturnApproval(database: Queryable, version: VersionRow, predecessor: Predecessor) {
   const rules = await readReviewRules(database, version.knowledge_base_id)
   const { rollback_reviewers: required } = rules.inForce.policy
   if (required === 0) return undefined

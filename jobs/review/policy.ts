@@ -52,12 +52,7 @@ export function createPolicies(activeAt: ActiveAt) {
 }
 
 /** Number of different reviewers who were active at that time and whose signature of the statement holds. */
-export function signersOf(
-  statement: string,
-  signatures: readonly StatementSignature[],
-  at: Date,
-  activeAt: ActiveAt,
-): number {
+export function signersOf(statement: string, signatures: readonly StatementSignature[], at: Date, activeAt: ActiveAt) {
   const holding = signatures.filter(({ reviewer, signature }) => {
     const row = activeAt(reviewer, at)
     return row !== undefined && statementSignatureHolds(statement, Buffer.from(signature, 'base64'), row.public_key)

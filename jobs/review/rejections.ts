@@ -54,10 +54,7 @@ export function rejectedStep(database: Queryable): (version: PastVersion) => Pro
  * Returns what a verified reviewer signed, retired or not; undefined for anything else. Anybody who can insert a review
  * can forge the rest, so it proves nothing.
  */
-export function signedStatement(
-  { reviewer_id, statement, signature }: ClaimedReview,
-  registry: Registry,
-): ReviewStatement | undefined {
+export function signedStatement({ reviewer_id, statement, signature }: ClaimedReview, registry: Registry) {
   const parsed = parseStatement<ReviewStatement>(reviewStatementSchema, statement)
   const reviewer = registry.byId(reviewer_id)
   const holds =

@@ -76,11 +76,7 @@ interface BaseParts {
 }
 
 /** A knowledge base: its active version and its version chain. */
-export function basePage(
-  folder: string,
-  { slug, title }: TracedBase,
-  { history, versions, publicKeys }: BaseParts,
-): Page {
+export function basePage(folder: string, { slug, title }: TracedBase, { history, versions, publicKeys }: BaseParts) {
   const active = history.at(-1)?.entry.version_id ?? ''
   const newestFirst = history.toReversed()
   const versionCell = (id: string | null): Cell =>

@@ -50,9 +50,7 @@ export async function writeProofs(input: ProofsInput): Promise<void> {
   }
 }
 
-interface ProofsOf extends Pick<ProofsInput, 'artifactFolder' | 'manifest' | 'signal'> {
-  readonly levels: readonly Buffer[]
-}
+type ProofsOf = Pick<ProofsInput, 'artifactFolder' | 'manifest' | 'signal'> & { readonly levels: readonly Buffer[] }
 
 async function* sealedProofs({ artifactFolder, manifest, levels, signal }: ProofsOf): AsyncGenerator<SealedProof> {
   const pause = createPause(signal)

@@ -71,7 +71,16 @@ async function settle(
   fence: BuildFence,
   outcome: BuildOutcome,
 ): Promise<string> {
-  deps.log.info('build run ended', { build_id: fence.buildId, attempt: fence.attempt, outcome: outcome.outcome })
+  const run = { build_id: fence.buildId, attempt: fence.attempt }
+  const ended = async (ending: Ending): Promise<string> => {
+    const after = await settleRun(deps.database, fence, ending)
+    if (after === undefined) return 'overtaken'
+    deps.log.warn('build run ended without a candidate', { ...run, reason: ending.reason, state: after.state })
+    if (after.state === 'retrying') return await lookAgainIn(after.waitMs, job, token)
+    await removeFailed(deps, fence.buildId)
+    throw new UnrecoverableError(after.error)
+  }
+  deps.log.info('build run ended', { ...run, outcome: outcome.outcome })
   switch (outcome.outcome) {
     case 'succeeded':
     case 'overtaken':
@@ -81,31 +90,12 @@ async function settle(
       await job.moveToWait(token)
       throw new WaitingError()
     case 'failed':
-      return await settleEnded(deps, job, token, fence, { kind: outcome.kind, reason: outcome.message })
+      return await ended({ kind: outcome.kind, reason: outcome.message })
     case 'died':
-      return await settleEnded(deps, job, token, fence, {
-        kind: outcome.outOfMemory ? 'out of memory' : 'transient',
-        reason: outcome.reason,
-      })
+      return await ended({ kind: outcome.outOfMemory ? 'out of memory' : 'transient', reason: outcome.reason })
     default:
       return outcome satisfies never
   }
-}
-
-async function settleEnded(
-  deps: BuildJobDeps,
-  job: BuildJob,
-  token: string | undefined,
-  fence: BuildFence,
-  ending: Ending,
-): Promise<string> {
-  const after = await settleRun(deps.database, fence, ending)
-  if (after === undefined) return 'overtaken'
-  const detail = { build_id: fence.buildId, attempt: fence.attempt, reason: ending.reason, state: after.state }
-  deps.log.warn('build run ended without a candidate', detail)
-  if (after.state === 'retrying') return await lookAgainIn(after.waitMs, job, token)
-  await removeFailed(deps, fence.buildId)
-  throw new UnrecoverableError(after.error)
 }
 
 async function lookAgainIn(waitMs: number, job: BuildJob, token: string | undefined): Promise<never> {
@@ -158,9 +148,8 @@ export async function claimRun(database: Database, buildId: string): Promise<Cla
           waitMs: Math.max(BUILD_BOUNDS.buildLostAfterMs - build.silent_ms, JOB_BOUNDS.sweepEveryMs),
         }
       case 'retrying':
-        if (build.wait_ms > 0) return { claim: 'not due', waitMs: build.wait_ms }
-        return { claim: 'begun', fence: await beginAttempt(client, buildId) }
       case 'queued':
+        if (build.state === 'retrying' && build.wait_ms > 0) return { claim: 'not due', waitMs: build.wait_ms }
         return { claim: 'begun', fence: await beginAttempt(client, buildId) }
       default:
         return build.state satisfies never
@@ -197,34 +186,26 @@ export function afterRun(
   { kind, reason }: Ending,
 ): AfterRun {
   const counted = { outOfMemory: kind === 'out of memory', lost: kind === 'lost' }
+  const failed = (error: string): AfterRun => ({ state: 'failed', ...counted, error })
   const again = `"operator build retry ${buildId}"`
-  if (kind === 'permanent') return { state: 'failed', ...counted, error: reason }
+  if (kind === 'permanent') return failed(reason)
   if (counted.outOfMemory && out_of_memory_runs + 1 >= BUILD_BOUNDS.buildOutOfMemoryRunsMax)
-    return {
-      state: 'failed',
-      ...counted,
-      error:
-        `The build ended ${out_of_memory_runs + 1} times for lack of memory or by SIGKILL, the last time because ` +
+    return failed(
+      `The build ended ${out_of_memory_runs + 1} times for lack of memory or by SIGKILL, the last time because ` +
         `${reason}. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run ` +
         `${again}.`,
-    }
+    )
   if (counted.lost && lost_runs + 1 >= BUILD_BOUNDS.buildLostRunsMax)
-    return {
-      state: 'failed',
-      ...counted,
-      error:
-        `The build lost its job worker ${lost_runs + 1} times, the last time because ${reason}. The likely cause is ` +
+    return failed(
+      `The build lost its job worker ${lost_runs + 1} times, the last time because ${reason}. The likely cause is ` +
         'lack of memory, for which the kernel may end the worker together with the build. Give the job worker more ' +
         `memory, lower BUILD_CONCURRENCY or BUILD_HEAP_MB, or split the corpus, then run ${again}.`,
-    }
+    )
   if (failed_runs + 1 >= BUILD_BOUNDS.buildFailedRunsMax)
-    return {
-      state: 'failed',
-      ...counted,
-      error:
-        `The build failed after ${failed_runs + 1} attempts, the last time because ${reason}. Read the log of the ` +
+    return failed(
+      `The build failed after ${failed_runs + 1} attempts, the last time because ${reason}. Read the log of the ` +
         `job worker, remove the cause, then run ${again}.`,
-    }
+    )
   return { state: 'retrying', ...counted, error: reason, waitMs: retryWaitMs(failed_runs) }
 }
 

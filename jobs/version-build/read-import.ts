@@ -55,10 +55,7 @@ export const RUN_FILES =
  * Reads the import again from its snapshots, after checking the SHA-256 of each, and passes it to `use`. What
  * identifies and orders a record goes to the staging file, its passages to the spill file.
  */
-export async function withImportedCorpus<T>(
-  context: ImportContext,
-  use: (imported: ImportedCorpus) => Promise<T>,
-): Promise<T> {
+export async function withImportedCorpus<T>(context: ImportContext, use: (imported: ImportedCorpus) => Promise<T>) {
   const { workFolder, fence, source } = context
   const snapshots = await verifiedSnapshots(context)
   const mapping = parseMapping(source.mapping)

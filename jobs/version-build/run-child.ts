@@ -22,9 +22,7 @@ export type AttemptOutcome = z.infer<typeof outcomeSchema>
 export type FailedRun = Extract<ChildMessage, { outcome: 'overtaken' | 'failed' }>
 export type BuildOutcome = AttemptOutcome | Unended
 
-export interface RunChildOptions extends ProgramOptions {
-  readonly onProgress?: (mark: BuildMark, pid: number) => void
-}
+export type RunChildOptions = ProgramOptions & { readonly onProgress?: (mark: BuildMark, pid: number) => void }
 
 const program = new URL('./child.ts', import.meta.url)
 

@@ -12,12 +12,7 @@ import { withAudit, type Operator } from './operator.ts'
 type Exposure = ReturnType<typeof exposureUnder>
 
 /** Counts from the reservations, which the counters in Redis are also rebuilt from. */
-export async function exposureOf(
-  database: Queryable,
-  scope: ExposureScope,
-  limit: number,
-  nowMs = Date.now(),
-): Promise<readonly Exposure[]> {
+export async function exposureOf(database: Queryable, scope: ExposureScope, limit: number, nowMs = Date.now()) {
   const grants = await exposureGrants(database, scope, limit)
   const exposures: Exposure[] = []
   for (const [organizationId, ofOrganization] of Map.groupBy(grants, (grant) => grant.organization_id)) {

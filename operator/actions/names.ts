@@ -36,11 +36,7 @@ export function checkedName(what: string, name: string): string {
 
 type LookUp<T> = (database: Queryable, name: string) => Promise<T>
 
-export async function idOf(
-  named: LookUp<{ readonly id: string }>,
-  database: Queryable,
-  name: string | undefined,
-): Promise<string | null> {
+export async function idOf(named: LookUp<{ readonly id: string }>, database: Queryable, name: string | undefined) {
   return name === undefined ? null : (await named(database, name)).id
 }
 

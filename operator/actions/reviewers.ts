@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { open, readFile, stat } from 'node:fs/promises'
 import { createReviewerKey, parsePublicKey, parseSigningKey, signStatement } from '#core/credentials/reviewer-keys.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
-import type { StatementSignature } from '#core/db/review-policies.ts'
 import { insertReviewer, isSchemaOwner, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { statementText } from '#core/domain/review-statements.ts'
@@ -82,10 +81,7 @@ export function signersOf(registry: Registry, keys: readonly SigningKey[]): Read
   return new Map(keys.map((key) => [reviewerOf(registry, key).id, key] as const))
 }
 
-export function signaturesOf(
-  statement: string,
-  signers: ReadonlyMap<string, SigningKey>,
-): readonly StatementSignature[] {
+export function signaturesOf(statement: string, signers: ReadonlyMap<string, SigningKey>) {
   return [...signers].map(([reviewer, key]) => ({
     reviewer,
     signature: signStatement(statement, key).toString('base64'),

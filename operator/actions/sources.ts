@@ -124,11 +124,7 @@ async function mappingFor({ mapping, sourceYaml }: AddSource, location: string):
 }
 
 /** @throws OperatorError for a name that none or several knowledge bases have. */
-export async function sourceNamed(
-  database: Queryable,
-  name: string,
-  knowledgeBaseId: string | null,
-): Promise<SourceRow> {
+export async function sourceNamed(database: Queryable, name: string, knowledgeBaseId: string | null) {
   const sources = await listSources(database, knowledgeBaseId, CAPTURE_BOUNDS.sourcesMax)
   const [found, other] = sources.filter((source) => source.name === name || source.id === name)
   if (other !== undefined)

@@ -72,12 +72,7 @@ export async function withdraw(
 }
 
 /** Ends a withdrawal at once: what the versions hold is served again. */
-export async function restore(
-  operator: Operator,
-  withdrawal: string,
-  reason: string,
-  keys: readonly SigningKey[],
-): Promise<WithdrawalShown> {
+export async function restore(operator: Operator, withdrawal: string, reason: string, keys: readonly SigningKey[]) {
   return withAudit(operator, 'withdrawal.restore', async (client) => {
     await lockReviewers(client)
     const row = await withdrawalNamed(client, withdrawal)
@@ -96,11 +91,7 @@ export async function restore(
   })
 }
 
-export async function showWithdrawals(
-  operator: Operator,
-  knowledgeBase: string | undefined,
-  limit: number,
-): Promise<readonly WithdrawalShown[]> {
+export async function showWithdrawals(operator: Operator, knowledgeBase: string | undefined, limit: number) {
   const base = await idOf(knowledgeBaseNamed, operator.database, knowledgeBase)
   const registry = await readRegistry(operator.database)
   return (await listWithdrawals(operator.database, base, limit)).map((row) => shownOf(row, registry))

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readActivation, type ActivationRow } from '#core/db/activations.ts'
+import { readActivation } from '#core/db/activations.ts'
 import { embeddingInWords } from '#core/domain/embedding-counts.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
@@ -66,12 +66,7 @@ function embeddingOf({ stage, embedding }: BuildListRow): string {
 }
 
 /** @throws OperatorError when the build failed, with its reason. */
-export async function waitForBuild(
-  database: Queryable,
-  id: string,
-  waitSeconds: number,
-  progress: Progress,
-): Promise<BuildListRow> {
+export async function waitForBuild(database: Queryable, id: string, waitSeconds: number, progress: Progress) {
   return until(waitSeconds, `build show ${id}`, async (waitedMs) => {
     const build = await buildNamed(database, id)
     switch (build.state) {
@@ -96,12 +91,7 @@ export async function waitForBuild(
 }
 
 /** @throws OperatorError when the activation was refused, with what to do next. */
-export async function waitForActivation(
-  database: Queryable,
-  id: string,
-  waitSeconds: number,
-  progress: Progress,
-): Promise<ActivationRow> {
+export async function waitForActivation(database: Queryable, id: string, waitSeconds: number, progress: Progress) {
   return until(waitSeconds, 'versions list', async (waitedMs) => {
     const activation = await readActivation(database, id)
     if (activation === undefined || activation.state === 'queued') {

@@ -26,7 +26,7 @@ import { createRewriter, type RewriterSettings } from '#core/rewriting/rewriter.
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
-import { startNodeProcess, type NodeProcess } from '#operator/processes/search-node-process.ts'
+import { startNodeProcess } from '#operator/processes/search-node-process.ts'
 
 const {
   DATABASE_URL: _url,
@@ -101,12 +101,7 @@ export interface SearchTexts {
   readonly vector: Float32Array | undefined
 }
 
-export async function searchTexts(
-  { endpoints }: RerunDeps,
-  row: RequestRow,
-  version: ServedVersion,
-  query: string,
-): Promise<SearchTexts> {
+export async function searchTexts({ endpoints }: RerunDeps, row: RequestRow, version: ServedVersion, query: string) {
   const queries = row.outcome?.['rewriter'] === 'rewritten' ? await rewritten(endpoints, row, version, query) : []
   if (version.embedding === null) return { query, version, queries, vector: undefined }
   const embedder = createEmbedder(version.embedding, endpoints)
@@ -211,11 +206,7 @@ interface ReplayNodeSettings extends EngineSettings {
  * Starts a search node for one version, with the cluster of a version that has an engine.
  * @throws OperatorError where the cluster is needed and not configured, or configured with a conflict.
  */
-export async function startReplayNode(
-  settings: ReplayNodeSettings,
-  versionId: string,
-  manifestDigest: Uint8Array,
-): Promise<NodeProcess> {
+export async function startReplayNode(settings: ReplayNodeSettings, versionId: string, manifestDigest: Uint8Array) {
   const { artifactFolder, publicKeysDer } = createSignedStore(settings)
   const engine = await readSignedManifest(artifactFolder(versionId), publicKeysDer, manifestDigest).then(
     ({ manifest }) => manifest.engine,

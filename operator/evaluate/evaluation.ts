@@ -45,11 +45,7 @@ export interface Evaluated {
  * real search node over gRPC. The version is removed afterwards.
  * @throws OperatorError for each fault of the data set.
  */
-export async function evaluateDataSet(
-  flags: DataSetFlags,
-  output: EvaluationOutput,
-  signal: AbortSignal,
-): Promise<Evaluated> {
+export async function evaluateDataSet(flags: DataSetFlags, output: EvaluationOutput, signal: AbortSignal) {
   const files = await findTaskFiles(flags)
   const { corpus, queries } = files
   output.progress('questions', 0, 0)

@@ -70,10 +70,7 @@ export interface TemporaryVersion {
 }
 
 /** Builds the version, loads it on its own search node, passes it to `use`, and always removes everything. */
-export async function withTemporaryVersion<T>(
-  input: VersionInput,
-  use: (version: TemporaryVersion) => Promise<T>,
-): Promise<T> {
+export async function withTemporaryVersion<T>(input: VersionInput, use: (version: TemporaryVersion) => Promise<T>) {
   const folder = await temporaryFolder(input.dataDir)
   try {
     const storeUrl = pathToFileURL(folder).href

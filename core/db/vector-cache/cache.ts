@@ -14,9 +14,7 @@ export interface CachedVector {
   readonly overlong: boolean
 }
 
-export interface VectorEntry extends CachedVector {
-  readonly digest: Buffer
-}
+export type VectorEntry = CachedVector & { readonly digest: Buffer }
 
 /**
  * The vectors of one embedding space in a file that builds share. A fault of the file is a missing vector, never a

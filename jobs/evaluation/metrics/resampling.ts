@@ -31,10 +31,7 @@ export function meanIntervals(columns: readonly Float64Array[]): readonly Interv
  * Computes the interval of a statistic of the number of times each row was drawn. Resamples with an undefined statistic
  * are left out. Returns undefined when all are.
  */
-export function statisticInterval(
-  rows: number,
-  statistic: (counts: Uint32Array) => number | undefined,
-): Interval | undefined {
+export function statisticInterval(rows: number, statistic: (counts: Uint32Array) => number | undefined) {
   const values: number[] = []
   forEachResample(rows, (counts) => {
     const value = statistic(counts)

@@ -65,11 +65,7 @@ export type TableRow<C extends Cell = Cell> =
  * Renders a table, whose first column names its rows.
  * @param head names of the columns; empty: the table has none. @param of numbers are flush right.
  */
-export function tableOf(
-  head: readonly string[],
-  rows: readonly TableRow[],
-  of: 'numbers' | 'words' = 'numbers',
-): Markup {
+export function tableOf(head: readonly string[], rows: readonly TableRow[], of: 'numbers' | 'words' = 'numbers') {
   const flush = of === 'numbers' ? 'n' : ''
   const named = (name: string, at: number): Markup =>
     name === '' ? html`<td></td>` : html`<th class="${at === 0 ? '' : flush}">${name}</th>`

@@ -85,12 +85,7 @@ export function lineRefused(name: string, line: number, fault: string): Operator
  * @returns the SHA-256 (hex) under which the store holds it.
  * @throws OperatorError for a file that cannot be read or is too large.
  */
-export async function captureLines(
-  path: string,
-  store: ArtifactStore,
-  what: string,
-  bytesMax: number,
-): Promise<string> {
+export async function captureLines(path: string, store: ArtifactStore, what: string, bytesMax: number) {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined || !found.isFile())
     throw new OperatorError(`${what} ${path} is not a file that can be read: name a JSONL file.`)

@@ -16,11 +16,7 @@ export interface RetentionPlan {
 }
 
 /** Finds what the rules let go, and changes nothing. What is gone already is not listed. */
-export async function planRetention(
-  database: Queryable,
-  store: ArtifactStore,
-  rules: RetentionRules,
-): Promise<RetentionPlan> {
+export async function planRetention(database: Queryable, store: ArtifactStore, rules: RetentionRules) {
   const disposable = await disposableVersions(database, rules, null, JOB_BOUNDS.retentionItemsMax)
   const sized = []
   for (const version of disposable) sized.push({ ...version, bytes: await bytesOfVersion(store, version.id) })

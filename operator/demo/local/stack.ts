@@ -6,7 +6,7 @@ import { createArtifactStore, createSignedStore, type SignedStore } from '#core/
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
 import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
-import { startService, type LocalService, type ServiceOptions } from './processes.ts'
+import { startService, type ServiceOptions } from './processes.ts'
 import { freePort, type OnSpawn } from './supervised-process.ts'
 
 export interface StackSettings {
@@ -105,11 +105,7 @@ export async function startSearchNode(
 }
 
 /** Starts a job worker; it is ready once its log says so. */
-export async function startJobs(
-  settings: StackSettings,
-  searchNodes: readonly string[],
-  name = 'jobs',
-): Promise<LocalService> {
+export async function startJobs(settings: StackSettings, searchNodes: readonly string[], name = 'jobs') {
   const logFile = logFileOf(settings, name)
   const linesBefore = readyLines(logFile)
   return startService({
