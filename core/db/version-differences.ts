@@ -72,38 +72,7 @@ const oneSidedSchema = queryExpansionSchema.extend({ side: sideSchema })
  * What two versions hold, in an SQLite file, so that memory does not grow with the corpus. The primary keys give the
  * order in which both are read side by side.
  */
-export interface VersionDifferences {
-  addPassage(entry: PassageEntry): void
-  /** Adds a name under which the active version holds a passage; the same one again changes nothing. */
-  addName(name: string, key: PassageKey): void
-  /**
-   * The first passage that the active version holds under a name in a document and language, and that is in force at
-   * the same time. Where the candidate holds it too, the days in force are those of the candidate.
-   * @param except the provision that is left out; null: none.
-   */
-  heldUnder(name: string, inForce: InForce, except: string | null): PassageEntry | undefined
-  /** The same in every document and language; `except` is a provision of the document and language of `inForce`. */
-  heldAnywhere(name: string, inForce: InForce, except: string | null): PassageEntry | undefined
-  /** Adds a provision to which a reference leads; the same one again changes nothing. */
-  addReference(side: Side, reference: string, provision: Omit<PassageKey, 'day'> & { readonly label: string }): void
-  /** Provisions of the references that both versions hold, or the active one alone, by reference. */
-  references(): Iterable<HeldReference>
-  /** Adds a header; the same one again changes nothing. */
-  addRevision(side: Side, document: string, revision: RevisionEntry): void
-  /** Adds a query expansion; the same one again changes nothing. */
-  addQueryExpansion(side: Side, question: QueryExpansionEntry): void
-  /** The query expansions that only one of the versions holds, by passage. */
-  queryExpansions(): Iterable<QueryExpansionEntry & { readonly side: Side }>
-  /** Every passage by document, language, provision and day; equal content stands together. */
-  passages(): Iterable<PassageEntry>
-  documents(): Iterable<z.infer<typeof documentSchema>>
-  newest(side: Side, document: string): RevisionEntry | undefined
-  /** Headers that only the active version has: the first ones, and how many there are. */
-  lostRevisions(document: string): { readonly first: readonly RevisionEntry[]; readonly total: number }
-  /** The candidate's header of the same language and day. */
-  revisionOn(document: string, revision: RevisionEntry): RevisionEntry | undefined
-  close(): void
-}
+export type VersionDifferences = ReturnType<typeof openVersionDifferences>
 
 const HEADER = 'title, authority, canonical_url, published_at, effective_at'
 
@@ -187,7 +156,7 @@ select language, day, ${HEADER} from revisions where document = ? and side = 1 a
 order by ${HEADER} limit 1`
 
 /** @param path of a file that does not exist yet. */
-export function openVersionDifferences(path: string): VersionDifferences {
+export function openVersionDifferences(path: string) {
   const database = new DatabaseSync(path)
   database.exec(SCHEMA)
   const [insertPassage, insertName] = [database.prepare(INSERT_PASSAGE), database.prepare(INSERT_NAME)]
@@ -196,44 +165,62 @@ export function openVersionDifferences(path: string): VersionDifferences {
   const insertQueryExpansion = database.prepare(INSERT_QUERY_EXPANSION)
   const [newest, lost, on] = [NEWEST, LOST_REVISIONS, REVISION_ON].map((sql) => database.prepare(sql))
   return {
-    addPassage({ document, language, provision, day, until, content, side, from, bytes, snapshot }) {
+    addPassage({ document, language, provision, day, until, content, side, from, bytes, snapshot }: PassageEntry) {
       insertPassage.run(document, language, provision, day, until, content, SIDES.indexOf(side), from, bytes, snapshot)
     },
-    addName(name, { document, language, provision, day }) {
+    /** Adds a name under which the active version holds a passage; the same one again changes nothing. */
+    addName(name: string, { document, language, provision, day }: PassageKey) {
       insertName.run(document, language, name, provision, day)
     },
-    heldUnder: (name, { document, language, day, until }, except) =>
+    /**
+     * The first passage that the active version holds under a name in a document and language, and that is in force at
+     * the same time. Where the candidate holds it too, the days in force are those of the candidate.
+     * @param except the provision that is left out; null: none.
+     */
+    heldUnder: (name: string, { document, language, day, until }: InForce, except: string | null) =>
       passageSchema.optional().parse(heldUnder.get({ name, document, language, day, until, except })),
-    heldAnywhere: (name, { document, language, day, until }, except) =>
+    /** The same in every document and language; `except` is a provision of the document and language of `inForce`. */
+    heldAnywhere: (name: string, { document, language, day, until }: InForce, except: string | null) =>
       passageSchema.optional().parse(heldAnywhere.get({ name, document, language, day, until, except })),
-    addReference(side, reference, { document, language, provision, label }) {
+    /** Adds a provision to which a reference leads; the same one again changes nothing. */
+    addReference(side: Side, reference: string, held: Omit<PassageKey, 'day'> & { readonly label: string }) {
+      const { document, language, provision, label } = held
       insertReference.run(reference, document, language, provision, SIDES.indexOf(side), label)
     },
+    /** Provisions of the references that both versions hold, or the active one alone, by reference. */
     *references() {
       for (const row of database.prepare(REFERENCES).iterate()) yield referenceSchema.parse(row)
     },
-    addRevision(side, document, { language, day, ...header }) {
+    /** Adds a header; the same one again changes nothing. */
+    addRevision(side: Side, document: string, { language, day, ...header }: RevisionEntry) {
       const { title, authority, canonical_url: url, published_at: published, effective_at: effective } = header
       insertRevision.run(document, SIDES.indexOf(side), language, day, title, authority, url, published, effective)
     },
-    addQueryExpansion(side, { passage, language, text }) {
+    /** Adds a query expansion; the same one again changes nothing. */
+    addQueryExpansion(side: Side, { passage, language, text }: QueryExpansionEntry) {
       insertQueryExpansion.run(passage, language, text, SIDES.indexOf(side))
     },
+    /** The query expansions that only one of the versions holds, by passage. */
     *queryExpansions() {
       for (const row of database.prepare(QUERY_EXPANSIONS).iterate()) yield oneSidedSchema.parse(row)
     },
+    /** Every passage by document, language, provision and day; equal content stands together. */
     *passages() {
       for (const row of database.prepare(PASSAGES).iterate()) yield passageSchema.parse(row)
     },
     *documents() {
       for (const row of database.prepare(DOCUMENTS).iterate()) yield documentSchema.parse(row)
     },
-    newest: (side, document) => revisionSchema.optional().parse(newest?.get(document, SIDES.indexOf(side))),
-    lostRevisions(document) {
+    newest: (side: Side, document: string) =>
+      revisionSchema.optional().parse(newest?.get(document, SIDES.indexOf(side))),
+    /** Headers that only the active version has: the first ones, and how many there are. */
+    lostRevisions(document: string) {
       const rows = z.array(lostSchema).parse(lost?.all(document, DATABASE_BOUNDS.changedRevisionsNamedMax))
       return { first: rows.map(({ total: _total, ...revision }) => revision), total: rows[0]?.total ?? 0 }
     },
-    revisionOn: (document, { language, day }) => revisionSchema.optional().parse(on?.get(document, language, day)),
+    /** The candidate's header of the same language and day. */
+    revisionOn: (document: string, { language, day }: Pick<RevisionEntry, 'language' | 'day'>) =>
+      revisionSchema.optional().parse(on?.get(document, language, day)),
     close: () => database.close(),
   }
 }

@@ -6,7 +6,7 @@ import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'
 import { startGateway, startJobs, startSearchNode, startTrace, storeUrl } from '#operator/demo/local/stack.ts'
 import type { LocalService } from '#operator/demo/local/processes.ts'
-import type { LocalGateway, LocalSearchNode, LocalTrace, StackSettings } from '#operator/demo/local/stack.ts'
+import type { StackSettings } from '#operator/demo/local/stack.ts'
 import type { DemoCorpus } from './corpus.ts'
 import type { DemoFlags } from './flags.ts'
 import { writePrivately, type DemoState } from './state.ts'
@@ -15,13 +15,7 @@ import type { OnSpawn } from '#operator/demo/local/supervised-process.ts'
 
 const DATABASE = 'evidence'
 
-export interface Installation {
-  readonly settings: StackSettings
-  readonly operatorUrl: string
-  readonly searchNode: LocalSearchNode
-  readonly gateway: LocalGateway
-  readonly trace: LocalTrace
-}
+export type Installation = Awaited<ReturnType<typeof startInstallation>>
 
 export interface InstallationOptions {
   readonly folder: string
@@ -42,7 +36,7 @@ export interface InstallationOptions {
 export async function startInstallation(
   { folder, secrets, flags, actor, corpus, stale, environment }: InstallationOptions,
   steps: Steps,
-): Promise<Installation> {
+) {
   const onLog = (line: string): void => steps.note(line)
   const onSpawn: OnSpawn = (stop) => steps.onStop(stop)
   const postgres = await steps.run('Postgres', () =>

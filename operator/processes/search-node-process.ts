@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import { NO_ENGINE, engineEnvironment, type EngineSettings } from '#core/engine/settings.ts'
 import { startListening } from '#operator/processes/listening-process.ts'
@@ -16,12 +16,7 @@ const PLAINTEXT = {
 
 const listeningSchema = z.object({ event: z.literal('listening'), port: z.int() })
 
-export interface NodeProcess {
-  readonly client: SearchNodeClient
-  /** Aborted when the process ends without `stop`. */
-  readonly ended: AbortSignal
-  stop(): Promise<void>
-}
+export type NodeProcess = Awaited<ReturnType<typeof startNodeProcess>>
 
 /**
  * Starts a search node as in production, in its own process on a free port of loopback. It ends when this process ends.
@@ -33,7 +28,7 @@ export async function startNodeProcess(
   storeUrl: string,
   publicKeysDer: readonly Buffer[],
   engine: EngineSettings = NO_ENGINE,
-): Promise<NodeProcess> {
+) {
   const { said, ended, stop } = await startListening({
     name: 'The search node',
     program: fileURLToPath(new URL('../../search-node/main.ts', import.meta.url)),
@@ -53,6 +48,7 @@ export async function startNodeProcess(
   const client = openSearchNodeClient(address, clientCredentials(address, PLAINTEXT))
   return {
     client,
+    /** Aborted when the process ends without `stop`. */
     ended,
     async stop() {
       client.close()

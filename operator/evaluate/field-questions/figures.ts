@@ -16,26 +16,11 @@ type KindCounts = ReturnType<typeof kindCountsOf>
 type Interval = readonly [low: number, high: number] | null
 
 /** Output of `--json`: counts of all questions, and of each half that was asked. Names and meanings are stable. */
-export interface FieldQuestionCounts extends Counts {
-  readonly halves: Readonly<Partial<Record<Half, Counts>>>
-  readonly corpora: AskedCorpora['corpora']
-  readonly fitted?: AskedCorpora['fitted']
-  /** Where a decision was fitted, the questions of each half, by corpus and id: one was read, the other is reported. */
-  readonly ids?: Readonly<Partial<Record<Half, readonly string[]>>>
-}
+type FieldQuestionCounts = ReturnType<typeof countsOf>
 
-interface Counts {
-  /**
-   * AUROC of the observed value, as it is served, of answerable questions of the kinds `named` and `plain` against all
-   * unanswerable ones. An unsupported reference forces an abstention and does not change the value. Null without both.
-   */
-  readonly auroc: number | null
-  readonly kinds: Readonly<Record<string, KindCounts>>
-  /** `listed_at5` by kind of the words alone and, with vectors, of the vectors alone and the served list. */
-  readonly systems: Readonly<Partial<Record<RankingMode, Readonly<Record<string, number>>>>>
-}
+type Counts = ReturnType<typeof countsIn>
 
-export function countsOf({ corpora, outcomes, fitted }: AskedCorpora): FieldQuestionCounts {
+export function countsOf({ corpora, outcomes, fitted }: AskedCorpora) {
   const halves = HALVES.flatMap((half) => {
     const asked = outcomes.filter(({ question }) => question.half === half)
     return asked.length === 0 ? [] : [[half, countsIn(asked)] as const]
@@ -47,7 +32,7 @@ export function countsOf({ corpora, outcomes, fitted }: AskedCorpora): FieldQues
   return { ...counts, fitted, ids: Object.fromEntries(HALVES.map((half) => [half, idsOf(half)])) }
 }
 
-function countsIn(outcomes: readonly FieldQuestionOutcome[]): Counts {
+function countsIn(outcomes: readonly FieldQuestionOutcome[]) {
   const kinds = Map.groupBy(outcomes, ({ question }) => question.kind)
   const byKind = <T>(measure: (asked: readonly FieldQuestionOutcome[]) => T): Record<string, T> =>
     Object.fromEntries([...kinds].map(([kind, asked]) => [kind, measure(asked)]))
@@ -55,8 +40,13 @@ function countsIn(outcomes: readonly FieldQuestionOutcome[]): Counts {
     byKind((asked) => asked.filter(({ rank }) => typeof rank[mode] === 'number').length)
   const modes = RANKING_MODES.filter((mode) => outcomes.some(({ rank }) => rank[mode] !== undefined))
   return {
+    /**
+     * AUROC of the observed value, as it is served, of answerable questions of the kinds `named` and `plain` against all
+     * unanswerable ones. An unsupported reference forces an abstention and does not change the value. Null without both.
+     */
     auroc: aurocOf(outcomes),
     kinds: byKind(kindCountsOf),
+    /** `listed_at5` by kind of the words alone and, with vectors, of the vectors alone and the served list. */
     systems: Object.fromEntries(modes.map((mode) => [mode, listedAt5(mode)])),
   }
 }

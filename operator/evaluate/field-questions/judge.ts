@@ -1,5 +1,5 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { decideOn, type EvidenceDecision } from '#core/domain/decision.ts'
+import { decideOn } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { mapModes, servedOf, type ByMode } from '#jobs/evaluation/ask.ts'
@@ -9,23 +9,7 @@ import type { FieldQuestion } from './questions.ts'
 const FIRST_PASSAGES = 5
 
 /** What the service replies to one question, and what its list holds whether or not it answers. */
-export interface FieldQuestionOutcome extends EvidenceDecision {
-  /** Name of the corpus's folder. */
-  readonly corpus: string
-  readonly question: FieldQuestion
-  /** Rank of the first right passage among the first five of each mode's list; null: none is right. */
-  readonly rank: ByMode<number | null>
-  readonly unsupported: SearchResult['unsupported']
-  readonly predictors: readonly number[]
-  /** Scores of the reader; undefined: nothing was read. */
-  readonly read: readonly number[] | undefined
-  readonly first: readonly {
-    readonly sourceId: string
-    readonly score: number
-    /** Whether the question names its provision. */
-    readonly named: boolean
-  }[]
-}
+export type FieldQuestionOutcome = ReturnType<typeof judge>
 
 /** Decides as the gateway does, and looks the right passages up in the lists of words, vectors and both. */
 export function judge(
@@ -34,15 +18,18 @@ export function judge(
   replies: ByMode<SearchResult>,
   calibration: Calibration,
   read?: readonly number[],
-): FieldQuestionOutcome {
+) {
   const served = servedOf(replies)
   return {
+    /** Name of the corpus's folder. */
     corpus,
     question,
     ...decideOn(calibration, { ...served, read }),
+    /** Rank of the first right passage among the first five of each mode's list; null: none is right. */
     rank: mapModes(replies, ({ passages }) => firstRight(question, passages)),
     unsupported: served.unsupported,
     predictors: served.predictors,
+    /** Scores of the reader; undefined: nothing was read. */
     read,
     first: served.passages.slice(0, FIRST_PASSAGES).map(({ sourceId, score, named }) => ({ sourceId, score, named })),
   }
