@@ -99,11 +99,7 @@ export function unwrapFingerprintKey(wrapped: Buffer, owner: FingerprintOwner, s
  * @returns undefined if the first secret unwraps it already.
  * @throws OperatorError as `unwrapFingerprintKey` does.
  */
-export function rewrapFingerprintKey(
-  wrapped: Buffer,
-  owner: FingerprintOwner,
-  secrets: ServiceSecrets,
-): Buffer | undefined {
+export function rewrapFingerprintKey(wrapped: Buffer, owner: FingerprintOwner, secrets: ServiceSecrets) {
   const { key, underFirst } = unwrap(wrapped, owner, secrets)
   return underFirst ? undefined : wrapFingerprintKey(key, owner, secrets)
 }

@@ -99,11 +99,7 @@ order by w.step`
  * @returns the steps from the active version to that version, both included; undefined where it is not on the rollback
  * path.
  */
-export async function readRollbackPathTo(
-  database: Queryable,
-  knowledgeBaseId: string,
-  versionId: string,
-): Promise<readonly RollbackStep[] | undefined> {
+export async function readRollbackPathTo(database: Queryable, knowledgeBaseId: string, versionId: string) {
   const steps = await readStepsTo(database, knowledgeBaseId, versionId)
   return steps.at(-1)?.version_id === versionId ? steps : undefined
 }

@@ -143,9 +143,6 @@ const readHashes = rowsOf(auditHeadSchema)<[seqs: readonly number[]]>`
   select seq::float8 as seq, encode(hash, 'hex') as hash from audit where seq = any ($1::bigint[])`
 
 /** @returns the recorded hash of each of these entries that exists, by number. */
-export async function readAuditHashes(
-  database: Queryable,
-  seqs: readonly number[],
-): Promise<ReadonlyMap<number, string>> {
+export async function readAuditHashes(database: Queryable, seqs: readonly number[]) {
   return new Map((await readHashes(database, seqs)).map(({ seq, hash }) => [seq, hash]))
 }

@@ -53,11 +53,7 @@ const unlockRebuild = execute<[organizationId: string]>`
   select pg_advisory_unlock(hashtextextended('rebuild:' || $1::text, 0))`
 
 /** Runs `work` alone for the organization. @returns undefined where another gateway rebuilds its counters. */
-export async function withRebuildLock<T>(
-  database: Database,
-  organizationId: string,
-  work: () => Promise<T>,
-): Promise<T | undefined> {
+export async function withRebuildLock<T>(database: Database, organizationId: string, work: () => Promise<T>) {
   return withClient(database, async (client, broke) => {
     if (!(await tryLockRebuild(client, organizationId))) return undefined
     try {

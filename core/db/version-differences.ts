@@ -183,8 +183,8 @@ export function openVersionDifferences(path: string) {
     heldAnywhere: (name: string, { document, language, day, until }: InForce, except: string | null) =>
       passageSchema.optional().parse(heldAnywhere.get({ name, document, language, day, until, except })),
     /** Adds a provision to which a reference leads; the same one again changes nothing. */
-    addReference(side: Side, reference: string, held: Omit<PassageKey, 'day'> & { readonly label: string }) {
-      const { document, language, provision, label } = held
+    addReference(side: Side, reference: string, led: Omit<PassageKey, 'day'> & { readonly label: string }) {
+      const { document, language, provision, label } = led
       insertReference.run(reference, document, language, provision, SIDES.indexOf(side), label)
     },
     /** Provisions of the references that both versions hold, or the active one alone, by reference. */

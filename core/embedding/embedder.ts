@@ -80,11 +80,7 @@ export function spaceKey(space: EmbeddingSpace): string {
  * Checks one vector of a provider and returns it at unit length.
  * @throws EmbeddingError for a wrong length, a non-finite value, or a zero norm.
  */
-export function unitVector(
-  values: ArrayLike<unknown>,
-  dimensions: number,
-  texts?: EmbeddedTexts,
-): Float32Array<ArrayBuffer> {
+export function unitVector(values: ArrayLike<unknown>, dimensions: number, texts?: EmbeddedTexts) {
   const about = texts === undefined ? {} : { texts }
   if (values.length !== dimensions)
     throw new EmbeddingError(`the provider sent ${values.length} dimensions, and the space has ${dimensions}`, {

@@ -159,11 +159,7 @@ function prefixWarning(model: string): string {
  * Creates the embedder of exactly the embedding space of a version.
  * @throws OperatorError when the endpoint lacks what it needs, or this release cannot embed into the space.
  */
-export function createEmbedder(
-  space: EmbeddingSpace,
-  settings: EndpointSettings,
-  options: EndpointOptions = {},
-): Embedder {
+export function createEmbedder(space: EmbeddingSpace, settings: EndpointSettings, options: EndpointOptions = {}) {
   if (space.provider === 'local') throw new OperatorError(LOCAL_VERSION)
   return createOpenAiEmbedder(space, optionsOf(settings, options))
 }

@@ -60,10 +60,7 @@ function secretOf(name: string, environment: NodeJS.ProcessEnv, faults: string[]
  * Returns a sentence for each variable of an earlier release that is set, and whose value would be lost.
  * @param moved what has its place.
  */
-export function movedFaults(
-  environment: NodeJS.ProcessEnv,
-  moved: Readonly<Record<string, string>>,
-): readonly string[] {
+export function movedFaults(environment: NodeJS.ProcessEnv, moved: Readonly<Record<string, string>>) {
   const set = Object.entries(moved).filter(([name]) => (environment[name] ?? '') !== '')
   return set.map(([name, place]) => `${name} is read no more: unset it, and use ${place}`)
 }

@@ -36,8 +36,6 @@ export interface ActivateDeps {
   readonly log: Log
 }
 
-export type ActivationOutcome = 'done' | 'refused' | 'finished before'
-
 /**
  * Checks the version and its files, has every live search node load and verify it, and flips the pointer. Nothing
  * changes before the flip, and the flip is one transaction. A run that dies, repeats or races another therefore has no

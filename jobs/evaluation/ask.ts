@@ -194,12 +194,7 @@ async function ranked(request: SearchQuery, mode: RankingMode, turn: number, con
  * exact search.
  * @param onlyRows bit row % 8 of byte row / 8.
  */
-export async function findRows(
-  vector: Float32Array,
-  onlyRows: Buffer,
-  limit: number,
-  context: AskContext,
-): Promise<readonly number[]> {
+export async function findRows(vector: Float32Array, onlyRows: Buffer, limit: number, context: AskContext) {
   const filters = filtersOf(UNFILTERED, context)
   const { rows } = await search(
     {

@@ -84,11 +84,7 @@ export interface Decision {
 }
 
 /** Scores the labelled questions under a decision that was not fitted on them. */
-export function scoredBy(
-  calibration: Calibration,
-  questions: readonly QueryWithQrels[],
-  outcomes: readonly Outcome[],
-): Fitted['outOfFold'] {
+export function scoredBy(calibration: Calibration, questions: readonly QueryWithQrels[], outcomes: readonly Outcome[]) {
   return questions.flatMap(({ id, answerable }, at) => {
     const outcome = outcomes[at]
     return answerable === undefined || outcome === undefined

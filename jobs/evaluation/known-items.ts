@@ -13,10 +13,7 @@ import { createBottomKSample } from './bottom-k-sample.ts'
  * is nothing else.
  * @param passages reads the passages again on each call.
  */
-export async function sampleKnownItems(
-  passages: () => AsyncIterable<PassageRecord>,
-  day: string,
-): Promise<readonly KnownItemQuestion[]> {
+export async function sampleKnownItems(passages: () => AsyncIterable<PassageRecord>, day: string) {
   const { evaluationSampleMax, extractCharactersMin: min, extractCharactersMax: max } = EVALUATION_BOUNDS
   const long = createBottomKSample<KnownItem>(evaluationSampleMax)
   const short = createBottomKSample<KnownItem>(evaluationSampleMax)

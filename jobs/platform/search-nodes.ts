@@ -5,10 +5,7 @@ import type { NodeStatus } from '#core/domain/search.ts'
 import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
-export function openSearchNodeClients(
-  addresses: readonly string[],
-  settings: TransportSettings,
-): readonly SearchNodeClient[] {
+export function openSearchNodeClients(addresses: readonly string[], settings: TransportSettings) {
   return addresses.map((address) => openSearchNodeClient(address, clientCredentials(address, settings)))
 }
 

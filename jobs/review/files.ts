@@ -21,25 +21,13 @@ export async function checkFiles(store: ArtifactStore, version: VersionRow): Pro
 }
 
 export async function checkFile(store: ArtifactStore, version: VersionRow, file: ReviewedFile): Promise<CheckedFile> {
-  const [path, sha256] = recordedFile(store, version, file)
+  const recorded = {
+    report: [store.reportFile(version.id), version.report_sha256],
+    figures: [store.figuresFile(version.id), version.figures_sha256],
+    changes: [store.changesFile(version.id), version.changes_sha256],
+  } as const satisfies Record<ReviewedFile, unknown>
+  const [path, sha256] = recorded[file]
   return { file, path, state: await stateOf(path, sha256) }
-}
-
-function recordedFile(
-  store: ArtifactStore,
-  version: VersionRow,
-  file: ReviewedFile,
-): readonly [path: string, sha256: string | null] {
-  switch (file) {
-    case 'report':
-      return [store.reportFile(version.id), version.report_sha256]
-    case 'figures':
-      return [store.figuresFile(version.id), version.figures_sha256]
-    case 'changes':
-      return [store.changesFile(version.id), version.changes_sha256]
-    default:
-      return file satisfies never
-  }
 }
 
 async function stateOf(path: string, sha256: string | null): Promise<CheckedFile['state']> {

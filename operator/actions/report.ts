@@ -19,24 +19,16 @@ export async function reportSource(
 ) {
   const version = await versionRowNamed(database, id)
   await assertArtifactAsRecorded(store, version)
-  const checked = await checkFile(store, version, part)
-  switch (checked.state) {
-    case 'as recorded':
-      return { version_id: version.id, path: checked.path }
-    case 'altered':
-      throw new OperatorError(
-        `The ${part} file of the version is altered: restore the file from a backup, or build the version again.`,
-      )
-    case 'missing':
-      throw new OperatorError(
-        `The ${part} file of this version cannot be read from the artifact store: see that ARTIFACT_STORE is the one ` +
-          'of the job worker, or build the version again.',
-      )
-    case 'not recorded':
-      throw new OperatorError('The version was compared with no other, so there is no list of changes.')
-    default:
-      return checked.state satisfies never
+  const { state, path } = await checkFile(store, version, part)
+  if (state === 'as recorded') return { version_id: version.id, path }
+  const faults = {
+    altered: `The ${part} file of the version is altered: restore the file from a backup, or build the version again.`,
+    missing:
+      `The ${part} file of this version cannot be read from the artifact store: see that ARTIFACT_STORE is the one ` +
+      'of the job worker, or build the version again.',
+    'not recorded': 'The version was compared with no other, so there is no list of changes.',
   }
+  throw new OperatorError(faults[state])
 }
 
 const FAULTS: Readonly<Record<string, string>> = {

@@ -204,28 +204,19 @@ function predictorsOf({ found, list, calibration }: Rerun) {
 function shownAs(explained: Explained): string {
   const { because, request_id, narrowed_to, unsupported_references, searched, passages, predictors, stage_ms } =
     explained
-  const rounded = passages.map(({ score, by_words, by_vector, reader, ...passage }) => ({
-    ...passage,
-    score: decimals(score),
-    by_words: decimals(by_words),
-    by_vector: decimals(by_vector),
-    reader: decimals(reader),
-  }))
-  const weighed = predictors.map(({ name, value, weight, adds }) => ({
-    name,
-    value: decimals(value),
-    weight: decimals(weight),
-    adds: decimals(adds),
-  }))
   return [
     because,
     `Request ${request_id}. The filters leave ${narrowed_to.passages} passages on ${narrowed_to.in_force_on}.`,
     `Searched: ${searched.join(' | ')}`,
     ...unsupported_references.map(({ text: name, reason }) => `Unsupported: ${name} (${reason})`),
     '',
-    table(rounded, ['label', 'document', 'score', 'by_words', 'by_vector', 'named', 'reader', 'served'], 'No passage.'),
+    table(
+      passages.map(rounded),
+      ['label', 'document', 'score', 'by_words', 'by_vector', 'named', 'reader', 'served'],
+      'No passage.',
+    ),
     '',
-    table(weighed, [['name', 'predictor'], 'value', 'weight', ['adds', 'adds to the log-odds']]),
+    table(predictors.map(rounded), [['name', 'predictor'], 'value', 'weight', ['adds', 'adds to the log-odds']]),
     '',
     `Times in ms: ${Object.entries(stage_ms ?? {})
       .map(([stage, ms]) => `${stage} ${String(ms)}`)
@@ -233,6 +224,7 @@ function shownAs(explained: Explained): string {
   ].join('\n')
 }
 
-function decimals(value: number | null): number | null {
-  return value === null ? null : Number(value.toFixed(3))
+function rounded(row: object): Readonly<Record<string, unknown>> {
+  const decimals = (value: unknown): unknown => (typeof value === 'number' ? Number(value.toFixed(3)) : value)
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, decimals(value)]))
 }

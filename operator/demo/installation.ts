@@ -82,11 +82,7 @@ export async function startInstallation(
 }
 
 /** Returns the environment of `npm run operator` for an installation. */
-export function operatorVariables(
-  settings: StackSettings,
-  operatorUrl: string,
-  actor: string,
-): Readonly<Record<string, string>> {
+export function operatorVariables(settings: StackSettings, operatorUrl: string, actor: string) {
   const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY } = settings.secrets
   return {
     ...settings.environment,

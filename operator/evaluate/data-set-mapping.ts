@@ -87,11 +87,7 @@ export async function offsetFields(corpus: string, signal?: AbortSignal): Promis
  * or contain the comma that separates subjects.
  * @throws OperatorError when there are no values, or more than a version may have subjects.
  */
-export async function limitSubjects(
-  corpus: string,
-  field: string,
-  signal?: AbortSignal,
-): Promise<ReadonlyMap<string, string>> {
+export async function limitSubjects(corpus: string, field: string, signal?: AbortSignal) {
   const subjects = new Map<string, string>()
   for await (const item of jsonlRecords(corpus, signal)) {
     const value = item.kind === 'record' ? item.values.get(`metadata.${field}`) : undefined

@@ -13,10 +13,7 @@ import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
  * Reads the acts of an artifact with their names.
  * @throws OperatorError if the file is not the one of the signed manifest.
  */
-export async function readActs(
-  side: Side,
-  { folder, versionId, manifest }: ComparedContents,
-): Promise<readonly ActEntry[]> {
+export async function readActs(side: Side, { folder, versionId, manifest }: ComparedContents) {
   const bytes = await readFile(join(folder, 'references.json')).catch(() => undefined)
   if (bytes === undefined || sha256(bytes).toString('hex') !== manifest.files['references.json'].sha256)
     throw damagedArtifact(

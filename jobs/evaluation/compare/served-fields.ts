@@ -62,10 +62,7 @@ export function differingFields(before: PassageRecord, after: PassageRecord): re
   return SERVED_FIELDS.filter((name) => JSON.stringify(own[name]) !== JSON.stringify(other[name]))
 }
 
-export function fieldsNamed(
-  passage: PassageRecord,
-  names: readonly ServedField[],
-): Readonly<Partial<Record<ServedField, ServedValue>>> {
+export function fieldsNamed(passage: PassageRecord, names: readonly ServedField[]) {
   const fields = servedFields(passage)
   return Object.fromEntries(names.map((name) => [name, fields[name]]))
 }

@@ -31,11 +31,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * @param name of the file, for refusals.
  * @throws OperatorError naming the first line that is no search question, is too long, repeats one, or is one too many.
  */
-export async function readSearchQuestions(
-  path: string,
-  name: string,
-  signal?: AbortSignal,
-): Promise<ReadonlyMap<string, readonly QuestionLine[]>> {
+export async function readSearchQuestions(path: string, name: string, signal?: AbortSignal) {
   const byId = new Map<string, QuestionLine[]>()
   let count = 0
   for await (const { number, bytes } of linesOf(path, searchQuestionLineBytesMax, signal)) {

@@ -22,11 +22,7 @@ type WritingContext = Pick<BuildContext, 'workFolder' | 'store' | 'vectors' | 'p
  * @returns rows ascending.
  * @throws OperatorError when the endpoint refuses, or the model writes nothing that can be used.
  */
-export async function writtenQuestions(
-  context: WritingContext,
-  passages: number,
-  writer: QuestionWriter,
-): Promise<readonly PlacedExpansion[]> {
+export async function writtenQuestions(context: WritingContext, passages: number, writer: QuestionWriter) {
   const { workFolder, vectors, store, signal } = context
   const shared = vectors.cache === undefined ? workFolder : dirname(store.vectorCacheFile)
   const cache = await openQuestionCache(join(shared, 'search-questions.jsonl'))
