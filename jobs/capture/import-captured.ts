@@ -33,11 +33,7 @@ export interface CapturedImport {
   readonly build?: { readonly folder: string; readonly withdrawals: BuildParameters['withdrawals'] } | undefined
 }
 
-export interface Imported {
-  readonly id: string
-  readonly knowledge_base: string
-  readonly report: ImportReport
-}
+export type Imported = Awaited<ReturnType<typeof recordImport>>
 
 const PROGRESS_EVERY_RECORDS = 200
 /** Names of accepted losses in the audit; the report has all. */
@@ -71,7 +67,7 @@ export async function readCaptured(store: ArtifactStore, input: CapturedImport):
 }
 
 /** Records what was read, in the transaction of the client. */
-export async function recordImport(client: Queryable, input: CapturedImport, report: ImportReport): Promise<Imported> {
+export async function recordImport(client: Queryable, input: CapturedImport, report: ImportReport) {
   const { knowledgeBase: base, mapping, actor, onProgress = () => undefined } = input
   const id = randomUUID()
   const snapshots = snapshotsOf(base.id, input.sources)

@@ -31,35 +31,35 @@ export interface Encoded {
   readonly windowed: number
 }
 
-export interface Encoder {
-  /** @throws EncoderBusy; Error where the model fails. */
-  encode(texts: readonly string[], signal: AbortSignal): Promise<Encoded>
-  waiting(lane: Lane): number
-  /** Waits for what runs; nothing is to be sent any more. */
-  close(): Promise<void>
-}
+export type Encoder = Awaited<ReturnType<typeof openEncoder>>
 
 /**
  * Opens both sessions, runs each once and reads the vocabulary, one after the other: a session that opens takes 95 MB
  * more than it keeps.
  * @throws OperatorError for a vocabulary, Error for a graph that cannot be used.
  */
-export async function openEncoder(model: ModelFolder, threads: number): Promise<Encoder> {
+export async function openEncoder(model: ModelFolder, threads: number) {
   const lanes = { questions: createLane(model, threads, 'questions'), batches: createLane(model, threads, 'batches') }
+  /** Waits for what runs; nothing is to be sent any more. */
   const close = async (): Promise<void> => {
     await Promise.all([lanes.questions.close(), lanes.batches.close()])
   }
   try {
     for (const lane of LANES) await lanes[lane].encode([[model.padToken]], new AbortController().signal)
-    return { encode: encodeWith(await model.openTokenizer(), lanes), waiting: (lane) => lanes[lane].waiting(), close }
+    return {
+      encode: encodeWith(await model.openTokenizer(), lanes),
+      waiting: (lane: Lane) => lanes[lane].waiting(),
+      close,
+    }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function encodeWith(tokenize: Tokenize, lanes: Readonly<Record<Lane, LaneQueue>>): Encoder['encode'] {
-  return async (texts, signal) => {
+/** @throws EncoderBusy; Error where the model fails. */
+function encodeWith(tokenize: Tokenize, lanes: Readonly<Record<Lane, LaneQueue>>) {
+  return async (texts: readonly string[], signal: AbortSignal): Promise<Encoded> => {
     const tokenized: TokenWindows[] = []
     for (const text of texts) {
       tokenized.push(tokenize(text))

@@ -16,13 +16,7 @@ import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
 import { OPERATOR_BOUNDS, enqueueCommitted, withAudit, type Enqueue, type Operator } from './operator.ts'
 import { knowledgeBaseNamed, versionNamed, versionRowNamed } from './names.ts'
 
-export interface ActivationAsked {
-  readonly id: string
-  readonly kind: 'activate' | 'rollback'
-  readonly version_id: string
-  readonly knowledge_base: string
-  readonly replaces: string | null
-}
+export type ActivationAsked = Awaited<ReturnType<typeof submit>>
 
 /** The changes of an activation, and who approved them. */
 export type ActivationPlan = Awaited<ReturnType<typeof planActivation>>
@@ -90,14 +84,14 @@ interface Base {
  */
 async function submit(
   operator: Operator,
-  kind: ActivationAsked['kind'],
+  kind: 'activate' | 'rollback',
   { id: knowledgeBaseId, slug: knowledge_base }: Base,
   versionId: string,
   replaces: string | null,
   enqueue: Enqueue,
-): Promise<ActivationAsked> {
+) {
   const id = randomUUID()
-  const result = await withAudit<ActivationAsked>(operator, `version.request-${kind}`, async (client) => {
+  const result = await withAudit(operator, `version.request-${kind}`, async (client) => {
     const step = { kind, knowledge_base_id: knowledgeBaseId, expected_version_id: replaces }
     await checkActivatable(client, step, await readVersion(client, versionId))
     const row = { id, kind, versionId, knowledgeBaseId, expectedVersionId: replaces, actor: operator.actor }

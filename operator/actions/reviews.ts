@@ -29,16 +29,7 @@ export interface ReviewInput {
   readonly accept: readonly AcceptableKind[]
 }
 
-export interface Reviewed {
-  readonly id: string
-  readonly version_id: string
-  readonly predecessor: string | null
-  readonly verdict: Verdict
-  readonly reviewer: string
-  readonly accepts: ReviewStatement['accepts']
-  /** Earlier rejections whose signature does not hold. */
-  readonly ignored: readonly string[]
-}
+export type Reviewed = Awaited<ReturnType<typeof recordReview>>
 
 /** Signs a review with the private key of a reviewer, and records it. */
 export async function signReview(operator: Operator, store: SignedStore, key: SigningKey, input: ReviewInput) {
@@ -48,13 +39,8 @@ export async function signReview(operator: Operator, store: SignedStore, key: Si
 }
 
 /** @returns the exact bytes to sign, for a key that is kept elsewhere. */
-export async function createReviewStatement(
-  operator: Operator,
-  store: SignedStore,
-  reviewerName: string,
-  input: ReviewInput,
-): Promise<string> {
-  return createStatement(operator, store, await reviewerNamed(operator, reviewerName), input)
+export async function createReviewStatement(operator: Operator, store: SignedStore, name: string, input: ReviewInput) {
+  return createStatement(operator, store, await reviewerNamed(operator, name), input)
 }
 
 /** Records a review that was signed elsewhere. */
@@ -188,6 +174,7 @@ function assertUndecided(version: VersionRow, verdict: Verdict, policy: ReviewPo
 /**
  * Records a signed review under the lock of its version, where everything is checked again. A rejected candidate can
  * never be activated, and a rollback cannot return to a rejected version.
+ * @returns `ignored`: earlier rejections whose signature does not hold.
  */
 async function recordReview(
   operator: Operator,
@@ -195,7 +182,7 @@ async function recordReview(
   text: string,
   signature: Buffer,
   reviewer: ReviewerRow,
-): Promise<Reviewed> {
+) {
   const statement = parseStatement<ReviewStatement>(reviewStatementSchema, text)
   if (statement === undefined)
     throw new OperatorError('The statement is not what "operator review statement" writes: write it again and sign it.')

@@ -129,13 +129,8 @@ export const commands: Commands = [
   ]),
 ]
 
-interface PolicyShown extends ReviewPolicy {
-  readonly knowledge_base: string
-  /** 0: the default. */
-  readonly seq: number
-}
-
-async function policyOf({ database }: Operator, knowledgeBase: string): Promise<PolicyShown> {
+/** @returns `seq` 0: the default. */
+async function policyOf({ database }: Operator, knowledgeBase: string) {
   const { id, slug } = await knowledgeBaseNamed(database, knowledgeBase)
   const { policy, seq } = (await readReviewRules(database, id)).inForce
   return { knowledge_base: slug, seq, ...policy }
@@ -150,7 +145,7 @@ async function changeReviewPolicy(
   knowledgeBase: string,
   asked: PolicyChange,
   keys: readonly SigningKey[],
-): Promise<PolicyShown> {
+) {
   return withAudit(operator, 'knowledge-base.policy', async (client) => {
     await lockReviewers(client)
     const { id, slug } = await knowledgeBaseNamed(client, knowledgeBase)

@@ -11,11 +11,10 @@ import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { askQuestions, timeModes } from '#jobs/evaluation/outcomes.ts'
-import type { EvaluationReport, ReaderFigures } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { ReaderFigures } from '#jobs/evaluation/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { ReaderError } from '#core/reading/reader.ts'
 import { measureReader } from '#jobs/evaluation/reading.ts'
-import type { Section } from '#operator/command-line/sections.ts'
 import type { DataSetFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
 import { readerFailed, type FlaggedReader } from './reader.ts'
@@ -34,11 +33,6 @@ import { standardisedByNegatives } from '#jobs/evaluation/negatives.ts'
 
 /** Records for recall@100, plus one that may have the question's own id. */
 const RECORDS_WANTED = 101
-
-export interface Evaluated {
-  readonly report: EvaluationReport
-  readonly sections: readonly Section[]
-}
 
 /**
  * Evaluates a data set from its files: read → build → load → ask → time → judge. It uses the production build and a
@@ -104,7 +98,7 @@ async function askBuilt(
   asked: Asked,
   version: TemporaryVersion,
   { embedder, reader, output, signal }: EvaluationTools,
-): Promise<Evaluated> {
+) {
   const { artifact, facets, sourceIdOf, node, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
   const asking: AskRecordsContext = {

@@ -3,17 +3,13 @@ import { join } from 'node:path'
 import { lockVersion } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { disposableSnapshots, disposableVersions } from '#core/db/retention.ts'
-import type { DisposableVersion, RetentionRules } from '#core/db/retention.ts'
+import type { RetentionRules } from '#core/db/retention.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { removeArtifact } from '#jobs/version-build/row-files.ts'
 
 /** Files that the rules let go. */
-export interface RetentionPlan {
-  readonly versions: readonly (DisposableVersion & { readonly bytes: number })[]
-  readonly snapshots: readonly { readonly sha256: string; readonly bytes: number }[]
-  readonly bytes: number
-}
+export type RetentionPlan = Awaited<ReturnType<typeof planRetention>>
 
 /** Finds what the rules let go, and changes nothing. What is gone already is not listed. */
 export async function planRetention(database: Queryable, store: ArtifactStore, rules: RetentionRules) {

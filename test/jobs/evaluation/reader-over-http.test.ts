@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { words } from '#core/index/analysis/words.ts'
-import { evaluateDataSet, type Evaluated } from '#operator/evaluate/evaluation.ts'
+import { evaluateDataSet } from '#operator/evaluate/evaluation.ts'
 import { evaluateFlags } from '#operator/evaluate/flags.ts'
 import { evaluateFieldQuestions, type AskedCorpora } from '#operator/evaluate/field-questions/evaluation.ts'
 import { renderText } from '#operator/command-line/sections.ts'
@@ -63,7 +63,7 @@ const OUTPUT = { progress: () => undefined, note: () => undefined }
 const NO_SIGNAL = new AbortController().signal
 const OPTIONS = ['--embedding', 'none', '--reader-cache']
 
-async function evaluated(...args: readonly string[]): Promise<Evaluated> {
+async function evaluated(...args: readonly string[]): Promise<Awaited<ReturnType<typeof evaluateDataSet>>> {
   const flags = evaluateFlags([folder, ...OPTIONS, join(folder, 'cache.jsonl'), ...args])
   if (!('folder' in flags)) throw new Error('no data set is named')
   return await evaluateDataSet(flags, OUTPUT, NO_SIGNAL)
