@@ -11,13 +11,10 @@ export function createReviewerKey() {
 }
 
 /** A private key that was read, with the public key (SPKI, DER) that belongs to it. */
-export interface SigningKey {
-  readonly privateKey: KeyObject
-  readonly publicKeyDer: Buffer
-}
+export type SigningKey = NonNullable<ReturnType<typeof parseSigningKey>>
 
 /** @returns undefined unless the text is an unencrypted Ed25519 private key in PEM. */
-export function parseSigningKey(pem: string): SigningKey | undefined {
+export function parseSigningKey(pem: string) {
   try {
     const privateKey = createPrivateKey(pem)
     return privateKey.asymmetricKeyType === 'ed25519'

@@ -17,7 +17,6 @@ const disposableVersion = z.object({
   knowledge_base: z.string(),
   state: z.enum(['candidate', 'retired', 'rejected']),
 })
-export type DisposableVersion = z.infer<typeof disposableVersion>
 
 /**
  * Versions whose files may go. Those stay that are active or on the rollback path, that an activation is queued for,

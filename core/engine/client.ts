@@ -30,18 +30,14 @@ export interface EngineRequest {
   readonly timeoutMs?: number
 }
 
-export interface EngineClient {
-  /** @throws EngineError, also if the reply has another form than the schema. */
-  request<Reply>(request: EngineRequest, schema: z.ZodType<Reply>): Promise<Reply>
-  close(): Promise<void>
-}
+export type EngineClient = Awaited<ReturnType<typeof openEngineClient>>
 
 /**
  * Opens a client of the cluster. A request that one node does not take goes to the next, within the request's time; a
  * node that failed is left out for a while.
  * @throws EngineError if the settings name no cluster.
  */
-export async function openEngineClient(settings: EngineSettings): Promise<EngineClient> {
+export async function openEngineClient(settings: EngineSettings) {
   const { OPENSEARCH_URL: urls } = settings
   if (urls === undefined)
     throw new EngineError('refused', 'No OpenSearch cluster is configured: set OPENSEARCH_URL for this process.')
@@ -49,7 +45,8 @@ export async function openEngineClient(settings: EngineSettings): Promise<Engine
   const { Client: Library } = await import('@opensearch-project/opensearch')
   const library = new Library(optionsOf(settings, urls))
   return {
-    async request(request, schema) {
+    /** @throws EngineError, also if the reply has another form than the schema. */
+    async request<Reply>(request: EngineRequest, schema: z.ZodType<Reply>): Promise<Reply> {
       const body = await bodyOf(library, request, urls.length - 1)
       const parsed = schema.safeParse(body)
       if (parsed.success) return parsed.data

@@ -2,11 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-export interface FileDigest {
-  readonly bytes: number
-  /** Lower-case hex. */
-  readonly sha256: string
-}
+export type FileDigest = Awaited<ReturnType<typeof digestFile>>
 
 export type HashedFile = Awaited<ReturnType<typeof openHashedFile>>
 
@@ -63,8 +59,8 @@ export async function writeHashed(path: string, pieces: Iterable<Uint8Array> | A
   }
 }
 
-/** Size and SHA-256 of an existing file, read as a stream. */
-export async function digestFile(path: string, signal?: AbortSignal): Promise<FileDigest> {
+/** Size and SHA-256 (lower-case hex) of an existing file, read as a stream. */
+export async function digestFile(path: string, signal?: AbortSignal) {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of createReadStream(path, {

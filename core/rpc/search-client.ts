@@ -9,22 +9,13 @@ export const CALL_FACTS = ['request_id', 'client_id', 'knowledge_base'] as const
 export type CallFacts = Readonly<Partial<Record<(typeof CALL_FACTS)[number], string>>>
 
 /** One channel to one search node. Every call has a deadline, because a call without one could hang forever. */
-export interface SearchNodeClient {
-  readonly address: string
-  /** @param about the request that this search is part of, for the log of the node. */
-  search(query: SearchQuery, timeoutMs: number, signal?: AbortSignal, about?: CallFacts): Promise<SearchResult>
-  prepareVersion(version: VersionRef, timeoutMs: number, signal?: AbortSignal): Promise<PreparedVersion>
-  /** @returns whether the version was loaded. */
-  releaseVersion(versionId: string, timeoutMs: number): Promise<boolean>
-  status(timeoutMs: number): Promise<NodeStatus>
-  close(): void
-}
+export type SearchNodeClient = ReturnType<typeof openSearchNodeClient>
 
 /**
  * Returns at once; the channel connects at the first call. After a call that got no answer in time, further calls have a
  * channel of their own: a connection that the network forgot looks like a slow node until its keepalive ends.
  */
-export function openSearchNodeClient(address: string, channelCredentials: ChannelCredentials): SearchNodeClient {
+export function openSearchNodeClient(address: string, channelCredentials: ChannelCredentials) {
   let channel = openChannel(address, channelCredentials)
   let renewedAtMs = Number.NEGATIVE_INFINITY
 
@@ -46,12 +37,15 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
   }
   return {
     address,
-    search: (query, timeoutMs, signal, about) =>
+    /** @param about the request that this search is part of, for the log of the node. */
+    search: (query: SearchQuery, timeoutMs: number, signal?: AbortSignal, about?: CallFacts) =>
       call<SearchResult>('Search', searchRequestOf(query), timeoutMs, signal, about),
-    prepareVersion: (version, timeoutMs, signal) => call('PrepareVersion', version, timeoutMs, signal),
-    releaseVersion: async (versionId, timeoutMs) =>
+    prepareVersion: (version: VersionRef, timeoutMs: number, signal?: AbortSignal) =>
+      call<PreparedVersion>('PrepareVersion', version, timeoutMs, signal),
+    /** @returns whether the version was loaded. */
+    releaseVersion: async (versionId: string, timeoutMs: number) =>
       (await call<ReleaseVersionReply>('ReleaseVersion', { versionId }, timeoutMs)).wasLoaded,
-    status: (timeoutMs) => call('GetStatus', {}, timeoutMs),
+    status: (timeoutMs: number) => call<NodeStatus>('GetStatus', {}, timeoutMs),
     close: () => channel.close(),
   }
 }

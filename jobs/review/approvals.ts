@@ -32,10 +32,7 @@ export async function readRegistry(database: Queryable): Promise<Registry> {
 }
 
 /** Who approved a transition, and what they accepted by name. */
-export interface Approved {
-  readonly reviewers: readonly { readonly id: string; readonly name: string }[]
-  readonly accepted: readonly AcceptedKind[]
-}
+export type Approved = ReturnType<typeof assertApproved>
 
 /** Reads reviewers, policies and the reviews of this step, and verifies them. @throws ReviewRefused */
 export async function readApproval(database: Queryable, version: VersionRow, predecessor: Predecessor) {
@@ -72,7 +69,7 @@ function assertApproved(
   reviews: readonly SignedReviewRow[],
   toAccept: readonly AcceptedKind[],
   required: number,
-): Approved {
+) {
   const counted: ReviewerRow[] = []
   let startedByReviewer = false
   for (const review of reviews) {

@@ -3,33 +3,18 @@ import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { parseStatement, reviewerStatementSchema, type ReviewerStatement } from '#core/domain/review-statements.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
-import { createPolicies, signersOf, type ActiveAt, type PolicyInForce } from './policy.ts'
+import { createPolicies, signersOf, type ActiveAt } from './policy.ts'
 import { ReviewRefused } from './review-refused.ts'
 
 /** Reviewers whose endorsements were verified up to the first reviewer. No two have one name. */
-export interface Registry {
-  byId(id: string): ReviewerRow | undefined
-  /** By name in any spelling, or by id; retired ones too. */
-  named(nameOrId: string): ReviewerRow | undefined
-  byPublicKey(publicKeyDer: Buffer): ReviewerRow | undefined
-  readonly active: readonly ReviewerRow[]
-  /** How many active reviewers endorse another one: as many as the strictest policy in force requires. */
-  readonly endorsersRequired: number
-  /** Policies of all knowledge bases. */
-  readonly policies: number
-  /** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
-  policyOf(knowledgeBaseId: string): PolicyInForce
-}
+export type Registry = ReturnType<typeof verifyReviewers>
 
 /**
  * Verifies reviewers and policies in the order in which they were added. A reviewer whom too few endorsed is left out,
  * as is everybody whom that reviewer endorsed, so a forged row gives no rights and takes none.
  * @throws ReviewRefused for more rows than the bounds.
  */
-export function verifyReviewers(
-  reviewers: readonly ReviewerRow[],
-  reviewPolicies: readonly ReviewPolicyRow[],
-): Registry {
+export function verifyReviewers(reviewers: readonly ReviewerRow[], reviewPolicies: readonly ReviewPolicyRow[]) {
   assertBound(reviewers.length, REVIEW_BOUNDS.reviewersMax, 'reviewers')
   assertBound(reviewPolicies.length, REVIEW_BOUNDS.reviewPoliciesMax, 'review policies')
   const verified = new Map<string, ReviewerRow>()
@@ -53,13 +38,17 @@ export function verifyReviewers(
   policiesUpTo(Infinity)
   const all = [...verified.values()]
   return {
-    byId: (id) => verified.get(id),
-    named: (nameOrId) => all.find((row) => row.id === nameOrId || row.name_key === foldKey(nameOrId)),
-    byPublicKey: (publicKeyDer) => all.find((row) => row.public_key.equals(publicKeyDer)),
+    byId: (id: string) => verified.get(id),
+    /** By name in any spelling, or by id; retired ones too. */
+    named: (nameOrId: string) => all.find((row) => row.id === nameOrId || row.name_key === foldKey(nameOrId)),
+    byPublicKey: (publicKeyDer: Buffer) => all.find((row) => row.public_key.equals(publicKeyDer)),
     active: all.filter((row) => row.retired_at === null),
+    /** How many active reviewers endorse another one: as many as the strictest policy in force requires. */
     endorsersRequired: policies.strictest(),
+    /** Policies of all knowledge bases. */
     policies: reviewPolicies.length,
-    policyOf: (knowledgeBaseId) => policies.inForce(knowledgeBaseId),
+    /** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
+    policyOf: (knowledgeBaseId: string) => policies.inForce(knowledgeBaseId),
   }
 }
 

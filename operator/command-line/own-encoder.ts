@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { modelsFolder } from '#jobs/platform/config.ts'
 import type { EmbeddingFlags } from './embedding-flags.ts'
-import { startListening, type ListeningProcess } from '../processes/listening-process.ts'
+import { startListening } from '../processes/listening-process.ts'
 import { ENCODER_MALLOC, ENCODER_OPTIONS } from '../processes/node-options.ts'
 
 /** Reading the vocabulary and opening the model takes seconds on an idle machine. */
@@ -22,12 +22,7 @@ const listeningSchema = z.object({
 })
 
 /** An encoder that a command line started for itself. */
-export interface OwnEncoder extends Pick<ListeningProcess<unknown>, 'ended' | 'stop'> {
-  /** Of the embeddings endpoint. */
-  readonly baseUrl: string
-  readonly model: string
-  readonly digest: string
-}
+type OwnEncoder = Awaited<ReturnType<typeof startOwnEncoder>>
 
 /**
  * Returns the folder of a model.
@@ -48,7 +43,7 @@ export function modelFolderOf(model: string, models: string = modelsFolder()): s
  * Starts the encoder of a model on a free port of loopback.
  * @throws OperatorError when there is no such model, or it cannot be used.
  */
-export async function startOwnEncoder(flags: EmbeddingFlags & { readonly model: string }): Promise<OwnEncoder> {
+export async function startOwnEncoder(flags: EmbeddingFlags & { readonly model: string }) {
   assertOneEncoder(flags)
   const { said, ended, stop } = await startListening({
     name: 'The encoder',

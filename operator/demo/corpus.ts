@@ -12,16 +12,7 @@ import { cloneAt } from '#law/sources/git/clone.ts'
 import { openObjects } from '#law/sources/git/objects.ts'
 import { SOURCE_YAML, visibleFiles } from '#law/sources/list.ts'
 
-export interface DemoCorpus {
-  readonly slug: string
-  readonly title: string
-  readonly source: string
-  /** The source, or the folder of its file. */
-  readonly folder: string
-  /** Undefined for Markdown with the built-in mapping. */
-  readonly mappingFile: string | undefined
-  readonly questionsFile: string | undefined
-}
+export type DemoCorpus = ReturnType<typeof corpusAt>
 
 const RULEBOOK = fileURLToPath(new URL('./corpus/', import.meta.url))
 
@@ -40,7 +31,7 @@ export function builtInCorpus(): DemoCorpus {
 }
 
 /** Returns the corpus of a user's folder. @throws OperatorError naming what is missing. */
-export function corpusAt(path: string): DemoCorpus {
+export function corpusAt(path: string) {
   const { source, folder, mappingFile } = corpusFolderAt(path)
   const name = basename(folder)
   const named = mappingFile === undefined ? undefined : namedIn(mappingFile)
@@ -53,7 +44,9 @@ export function corpusAt(path: string): DemoCorpus {
         .replaceAll(/^-|-$/g, '')}`.slice(0, 63),
     title: named?.title ?? name,
     source,
+    /** The source, or the folder of its file. */
     folder,
+    /** Undefined for Markdown with the built-in mapping. */
     mappingFile,
     questionsFile: existsSync(questions) ? questions : undefined,
   }

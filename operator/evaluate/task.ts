@@ -23,11 +23,7 @@ export interface TaskQuestion {
   readonly asOf: string | undefined
 }
 
-export interface Task {
-  readonly questions: readonly TaskQuestion[]
-  /** Questions left out or changed, one sentence each. */
-  readonly notes: readonly string[]
-}
+export type Task = Awaited<ReturnType<typeof readTask>>
 
 const identifier = z.union([z.string(), z.number()]).transform(String)
 const querySchema = z.object({
@@ -41,9 +37,10 @@ const querySchema = z.object({
  * Reads a data set's questions with their qrels and labels. Questions with a relevant record or a label are asked. A
  * question labelled unanswerable counts only for abstention; one labelled partial is not counted.
  * @param limitTo metadata field that every asked question must then have.
+ * @returns `notes`: questions left out or changed, one sentence each.
  * @throws OperatorError for the first invalid line, a repeated id, or a set without judged questions.
  */
-export async function readTask(files: TaskFiles, limitTo: string | undefined, signal?: AbortSignal): Promise<Task> {
+export async function readTask(files: TaskFiles, limitTo: string | undefined, signal?: AbortSignal) {
   const allQrels = await readQrels(files.qrels, signal)
   const labels =
     files.answerability === undefined

@@ -15,15 +15,6 @@ interface Difference {
   readonly after: PassageEntry | undefined
 }
 
-/** One provision in one language, over all its revisions. A part of a provision that was cut counts as one. */
-interface ComparedProvision {
-  readonly before: boolean
-  readonly after: boolean
-  readonly differences: readonly Difference[]
-  /** Passages with equal content, from another snapshot. */
-  readonly moved: readonly Moved[]
-}
-
 type Moved = Readonly<Record<Side, PassageEntry>>
 
 /**
@@ -92,7 +83,7 @@ function createSnapshotChanges(readers: Readers) {
   }
 }
 
-function* provisionsOf(passages: Iterable<PassageEntry>): Generator<ComparedProvision> {
+function* provisionsOf(passages: Iterable<PassageEntry>) {
   let group: ReturnType<typeof createProvision> | undefined
   for (const entry of passages) {
     if (group === undefined || !group.has(entry)) {
@@ -104,7 +95,10 @@ function* provisionsOf(passages: Iterable<PassageEntry>): Generator<ComparedProv
   if (group !== undefined) yield group.close()
 }
 
-/** Collects the passages of one provision, which come by day and content. Only the rows that differ are kept. */
+/**
+ * Collects the passages of one provision in one language, over all its revisions, which come by day and content. Only
+ * the rows that differ are kept. A part of a provision that was cut counts as one.
+ */
 function createProvision(first: PassageEntry) {
   const held = { before: false, after: false }
   const differences: Difference[] = []
@@ -126,7 +120,8 @@ function createProvision(first: PassageEntry) {
       key = entry
       rows.add(entry)
     },
-    close(): ComparedProvision {
+    /** `moved`: passages with equal content, from another snapshot. */
+    close() {
       closeDay()
       return { ...held, differences, moved }
     },

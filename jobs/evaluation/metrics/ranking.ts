@@ -82,32 +82,19 @@ function reciprocalRank(gains: readonly number[], cutoff: number): number {
   return at === -1 ? 0 : 1 / (at + 1)
 }
 
-interface MetricDifference {
-  readonly candidate: number
-  readonly active: number
-  /** Candidate minus active; the interval is that of the paired difference. */
-  readonly difference: number
-  readonly ci: Interval
-}
-
-export interface RankingComparison {
-  /** Answerable questions that both were asked. */
-  readonly questions: number
-  readonly metrics: Readonly<Record<RankingMetric, MetricDifference>>
-  /** Metrics whose whole interval lies below zero, so that the candidate is significantly worse. */
-  readonly worse_on: readonly RankingMetric[]
-  readonly worse: boolean
-}
+export type RankingComparison = NonNullable<ReturnType<typeof compareRankings>>
 
 /**
  * Compares two versions by question id on the questions that both were asked. The paired bootstrap gives a narrower
  * interval than two separate ones, since a hard question is hard for both.
- * @returns undefined when they share no question.
+ * @returns undefined when they share no answerable question. `difference`: candidate minus active, with the interval of
+ * the paired difference. `worse_on`: metrics whose whole interval lies below zero, so that the candidate is
+ * significantly worse.
  */
 export function compareRankings(
   candidate: ReadonlyMap<string, RankingFigures>,
   active: ReadonlyMap<string, RankingFigures>,
-): RankingComparison | undefined {
+) {
   const pairs = [...candidate]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([id, own]) => {
@@ -119,13 +106,13 @@ export function compareRankings(
     Float64Array.from(pairs, ({ own, other }) => own[metric] - other[metric]),
   )
   const intervals = meanIntervals(differences)
-  const metrics = byMetric((at): MetricDifference => {
+  const metrics = byMetric((at) => {
     const metric = RANKING_METRICS[at] ?? 'ndcg@10'
     return {
       candidate: mean(pairs.map(({ own }) => own[metric])),
       active: mean(pairs.map(({ other }) => other[metric])),
       difference: mean(differences[at] ?? []),
-      ci: intervals[at] ?? [0, 0],
+      ci: intervals[at] ?? ([0, 0] as const),
     }
   })
   const worseOn = RANKING_METRICS.filter((metric) => metrics[metric].ci[1] < 0)

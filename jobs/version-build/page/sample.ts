@@ -116,10 +116,7 @@ interface Drawn {
   readonly kinds: readonly SampleKind[]
 }
 
-function createDraw(facts: SampledFacts): {
-  offer(passage: PassageRecord): void
-  sample(): readonly Drawn[]
-} {
+function createDraw(facts: SampledFacts) {
   const { sampledOfKindMax: ofKind, sampledDocumentsMax: ofDocuments } = BUILD_BOUNDS
   const kinds = kindsBy(facts)
   const byKind = new Map<SampleKind, PassageRecord[]>(SAMPLE_KINDS.map((kind) => [kind, []]))
@@ -131,12 +128,12 @@ function createDraw(facts: SampledFacts): {
     list.splice(ofKind)
   }
   return {
-    offer(passage) {
+    offer(passage: PassageRecord) {
       for (const [kind, order, fits] of kinds) if (fits(passage)) keep(kind, passage, order)
       const known = byDocument.get(passage.document.id)
       if (known === undefined || byChunk(passage, known) < 0) byDocument.set(passage.document.id, passage)
     },
-    sample() {
+    sample(): readonly Drawn[] {
       const documents = [...byDocument.values()].sort(byChunk).slice(0, ofDocuments)
       const drawn = new Map<PassageRecord, SampleKind[]>()
       for (const [kind, passages] of [...byKind, ['any of its document', documents] as const])
