@@ -1,12 +1,8 @@
-import type { OpenAI } from 'openai'
 import { z } from 'zod'
 import { modelDigestSchema } from '#core/index/format/manifest.ts'
-import { EndpointFailure, type JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, type EmbeddingsRequest, type JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { estimateTokens, send, type Clock, type SendPolicy } from './sending.ts'
-
-/** The body of one request. */
-export type EmbeddingsRequest = OpenAI.EmbeddingCreateParams & { readonly input: string[] }
 
 /** Values are checked with the vector, which costs less than a schema of each. */
 const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.unknown())]) })
@@ -71,7 +67,7 @@ export function createSend(
 
   function sendAs(format: Format, deadline: { endMs: number }, call: Call): Promise<EmbeddingsReply> {
     const { texts, policy, signal } = call
-    const body = { ...asked, input: [...texts], ...(format === 'base64' ? { encoding_format: format } : {}) }
+    const body = { ...asked, input: texts, ...(format === 'base64' ? { encoding_format: format } : {}) }
     return send({
       attempt: (timeoutMs) => requestEmbeddings(endpoint, body, timeoutMs, signal),
       tokens: texts.reduce((sum, text) => sum + estimateTokens(text), 0),

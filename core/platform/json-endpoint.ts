@@ -1,10 +1,8 @@
 import { pipeline } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import type { OpenAI } from 'openai'
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
-import { OperatorError } from './errors.ts'
 import { parsedJson } from './json.ts'
 
 export interface EndpointAddress {
@@ -15,8 +13,22 @@ export interface EndpointAddress {
   readonly apiKey: string | undefined
 }
 
-/** Not every server takes the successor of `max_tokens`, which OpenAI deprecates. */
-export type ChatRequest = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'max_tokens'> & { max_tokens?: number }
+export interface EmbeddingsRequest {
+  readonly model: string
+  readonly input: readonly string[]
+  readonly dimensions?: number
+  readonly encoding_format?: 'base64'
+}
+
+export interface ChatRequest {
+  readonly model: string
+  readonly messages: readonly { readonly role: 'system' | 'user'; readonly content: string }[]
+  readonly temperature?: number
+  /** Not every server takes the successor of `max_tokens`, which OpenAI deprecates. */
+  readonly max_tokens?: number
+  readonly max_completion_tokens?: number
+  readonly response_format: { readonly type: 'json_schema'; readonly json_schema: object }
+}
 
 /** Of one request. */
 export interface CallBounds {
@@ -26,7 +38,11 @@ export interface CallBounds {
 }
 
 /** Each call sends one request, once, and returns the JSON of the reply. @throws EndpointFailure */
-export type JsonEndpoint = ReturnType<typeof createJsonEndpoint>
+export interface JsonEndpoint {
+  embeddings(body: EmbeddingsRequest, bounds: CallBounds): Promise<unknown>
+  chat(body: ChatRequest, bounds: CallBounds): Promise<unknown>
+  models(bounds: CallBounds): Promise<unknown>
+}
 
 /** One request failed. The message never contains what was sent or what the endpoint wrote. */
 export class EndpointFailure extends Error {
@@ -68,102 +84,38 @@ export function tokensIn(reply: unknown): number | null {
   return usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
 }
 
-/**
- * An HTTP endpoint with the conventions of OpenAI. Retries are left to the caller. The 236 modules of `openai` are loaded
- * only where an endpoint is configured.
- */
-export function createJsonEndpoint(address: EndpointAddress) {
-  const library = openClient(address)
-  // Each request reports what failed here.
-  library.catch(() => undefined)
-  const askBy = (bounds: CallBounds, call: (client: OpenAI) => Promise<unknown>): Promise<unknown> =>
-    ask(address, bounds, async (boundedFetch) => call((await library).withOptions({ fetch: boundedFetch })))
+/** An HTTP endpoint with the conventions of OpenAI. Retries are left to the caller. */
+export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
   return {
-    // The body is sent as it is, without a format if it states none. The client would decode what it did not ask for.
-    embeddings: (body: OpenAI.EmbeddingCreateParams, bounds: CallBounds) =>
-      askBy(bounds, (client) => client.embeddings.create({ ...body, encoding_format: 'base64' }, { body })),
-    // Without the client, which adds a fifth of a millisecond of CPU and nothing that is used here.
-    chat: (body: ChatRequest, bounds: CallBounds) => postJson(address, '/chat/completions', body, bounds),
-    models: (bounds: CallBounds) => askBy(bounds, (client) => client.get('/models')),
+    embeddings: (body, bounds) => postJson(address, '/embeddings', body, bounds),
+    chat: (body, bounds) => postJson(address, '/chat/completions', body, bounds),
+    models: (bounds) => ask(address, { method: 'GET', path: '/models' }, bounds),
   }
 }
 
-/** Every option that the client would else read from the environment is given. */
-async function openClient({ baseUrl, apiKey = 'none' }: EndpointAddress): Promise<OpenAI> {
-  const { OpenAI: Client } = await import('openai')
-  const unset = { adminAPIKey: null, organization: null, project: null, webhookSecret: null }
-  try {
-    return new Client({ ...unset, apiKey, baseURL: withoutSlash(baseUrl), maxRetries: 0, logLevel: 'off' })
-  } catch {
-    // The client parses this one variable whatever its options are.
-    throw new OperatorError('OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.')
-  }
+/** Sends one POST request, once, to an endpoint of any conventions. @throws EndpointFailure */
+export function postJson(address: EndpointAddress, path: string, body: object, bounds: CallBounds): Promise<unknown> {
+  return ask(address, { method: 'POST', path, body: JSON.stringify(body) }, bounds)
 }
-
-const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
-
-/** Sends one POST request, once, to an endpoint of other conventions. @throws EndpointFailure */
-export async function postJson(
-  address: EndpointAddress,
-  path: string,
-  body: object,
-  bounds: CallBounds,
-): Promise<unknown> {
-  const sent = { method: 'POST', body: JSON.stringify(body) } as const
-  return known(address, parsedJson(await send(address, bounds, withoutSlash(address.baseUrl) + path, sent)))
-}
-
-function known({ name }: EndpointAddress, reply: unknown): unknown {
-  if (reply === undefined) throw new EndpointFailure(`${name} sent a reply that is not JSON`)
-  return reply
-}
-
-/** Has one request sent with a fetch that is bounded, and returns the JSON of the reply. @throws EndpointFailure */
-async function ask(
-  address: EndpointAddress,
-  bounds: CallBounds,
-  request: (boundedFetch: typeof fetch) => Promise<unknown>,
-): Promise<unknown> {
-  // The client throws errors of its own, which do not always name their cause.
-  let failure: unknown
-  const boundedFetch: typeof fetch = async (url, init) => {
-    const [method, body] = [init?.method === 'GET' ? 'GET' : 'POST', init?.body] as const
-    const sent = { method, body: typeof body === 'string' ? body : null }
-    const text = await send(address, bounds, new URL(url instanceof Request ? url.url : url), sent).catch(
-      (error: unknown) => {
-        failure = error
-        throw error
-      },
-    )
-    return new Response(text, { headers: JSON_HEADERS })
-  }
-  const reply = await request(boundedFetch).catch((error: unknown) => {
-    if (failure === undefined && error instanceof SyntaxError) return undefined
-    throw failure ?? error
-  })
-  return known(address, reply)
-}
-
-const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' }
 
 /**
- * Sends one request and returns the text of the reply. A redirection is not followed, so key and texts reach the
- * configured address only. `fetch` would take a millisecond of CPU.
+ * Sends one request and returns the JSON of the reply. Neither the client of OpenAI nor `fetch`, which take a
+ * millisecond of CPU. A redirection is not followed, so key and texts reach the configured address only.
  * @throws EndpointFailure
  */
-async function send(
-  { name, apiKey }: EndpointAddress,
+async function ask(
+  { name, baseUrl, apiKey }: EndpointAddress,
+  { path, ...sent }: Pick<Dispatcher.RequestOptions, 'method' | 'path' | 'body'>,
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
-  url: URL | string,
-  sent: { readonly method: 'GET' | 'POST'; readonly body: string | null },
-): Promise<string> {
+): Promise<unknown> {
   const { request } = await import('undici')
   const late = AbortSignal.timeout(Math.ceil(timeoutMs))
-  // They replace those of the client, which describe this machine and repeat OPENAI_CUSTOM_HEADERS.
-  const headers = apiKey === undefined ? JSON_HEADERS : { ...JSON_HEADERS, authorization: `Bearer ${apiKey}` }
+  const json = { accept: 'application/json', 'content-type': 'application/json' }
+  const headers = apiKey === undefined ? json : { ...json, authorization: `Bearer ${apiKey}` }
   let text: string | undefined
   try {
-    const reply = await request(url, { ...sent, headers, signal: AbortSignal.any([aborted, late]) })
+    const signal = AbortSignal.any([aborted, late])
+    const reply = await request(baseUrl.replace(/\/+$/, '') + path, { ...sent, headers, signal })
     if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(name, reply)
     text = await boundedText(reply, replyBytesMax)
   } catch (error) {
@@ -173,7 +125,9 @@ async function send(
     throw new EndpointFailure(`${name} ${why}`, { transient: true })
   }
   if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
-  return text
+  const reply = parsedJson(text)
+  if (reply === undefined) throw new EndpointFailure(`${name} sent a reply that is not JSON`)
+  return reply
 }
 
 /** Nothing is asked for in these codings; some servers send them all the same. */
@@ -202,7 +156,10 @@ const statedSchema = z.object({ code: z.unknown().optional(), type: z.unknown().
 const refusalSchema = z.union([z.object({ error: statedSchema }).transform(({ error }) => error), statedSchema])
 
 /** A refusal that is too long or breaks off states nothing. */
-async function refusalOf(name: string, reply: Dispatcher.ResponseData): Promise<EndpointFailure> {
+async function refusalOf(
+  name: string,
+  reply: Dispatcher.ResponseData,
+): Promise<EndpointFailure> {
   const { statusCode: status, headers } = reply
   const text = await boundedText(reply, PLATFORM_BOUNDS.refusalBytesMax).catch(() => undefined)
   const { code, type } = refusalSchema.safeParse(parsedJson(text ?? '')).data ?? {}

@@ -197,11 +197,3 @@ test('a request holds the key and nothing else of the environment', async () => 
   expect(sent).toContain('Bearer k3y')
   expect(sent).not.toContain('of-the-environment')
 })
-
-test('headers of the environment that are not valid are refused without their text', async () => {
-  vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'no name: of-the-environment')
-  const message = 'OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.'
-  const endpoint = createJsonEndpoint({ name: 'it', baseUrl: 'http://127.0.0.1:1', apiKey: 'k3y' })
-  const bounds = { timeoutMs: 1_000, replyBytesMax: 1_000, signal: new AbortController().signal }
-  await expect(endpoint.models(bounds)).rejects.toThrow(message)
-})
