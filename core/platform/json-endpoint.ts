@@ -156,10 +156,7 @@ const statedSchema = z.object({ code: z.unknown().optional(), type: z.unknown().
 const refusalSchema = z.union([z.object({ error: statedSchema }).transform(({ error }) => error), statedSchema])
 
 /** A refusal that is too long or breaks off states nothing. */
-async function refusalOf(
-  name: string,
-  reply: Dispatcher.ResponseData,
-): Promise<EndpointFailure> {
+async function refusalOf(name: string, reply: Dispatcher.ResponseData): Promise<EndpointFailure> {
   const { statusCode: status, headers } = reply
   const text = await boundedText(reply, PLATFORM_BOUNDS.refusalBytesMax).catch(() => undefined)
   const { code, type } = refusalSchema.safeParse(parsedJson(text ?? '')).data ?? {}

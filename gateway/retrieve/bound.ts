@@ -26,7 +26,7 @@ export function bound(
   const candidates = abstention.decision === 'answer' ? passages : []
   const results = candidates.map(resultOf)
   const bodyOf = (count: number): Buffer =>
-    encode((bytes) => ({
+    encode({
       request_id: ids.requestId,
       knowledge_base: pinned.knowledgeBase,
       version: pinned.profile.version_id,
@@ -39,9 +39,9 @@ export function bound(
         result_count: count,
         top_k: pinned.topK,
         dropped_for_size: results.length - count,
-        response_bytes: bytes,
+        response_bytes: 0,
       },
-    }))
+    })
   const fits = (body: Buffer): boolean => body.length <= pinned.limits.max_response_bytes
   const whole = bodyOf(results.length)
   if (fits(whole)) return { body: whole, served: candidates }
@@ -82,10 +82,11 @@ function resultOf(passage: FoundPassage): Result {
   }
 }
 
-/** The body states its own length: the smallest number that, with its own digits, the body is long. */
-function encode(reply: (bytes: number) => RetrievalResponse): Buffer {
-  const rest = Buffer.byteLength(JSON.stringify(reply(0))) - 1
+/** The body states its own length: the smallest number that, with its own digits, the body is long. It ends the body. */
+function encode(reply: RetrievalResponse): Buffer {
+  const text = JSON.stringify(reply)
+  const rest = Buffer.byteLength(text) - 1
   let bytes = rest + 1
   while (rest + String(bytes).length !== bytes) bytes = rest + String(bytes).length
-  return Buffer.from(JSON.stringify(reply(bytes)))
+  return Buffer.from(`${text.slice(0, -'0}}'.length)}${bytes}}}`)
 }

@@ -1,4 +1,5 @@
 import { analyzeQuestion, primaryLanguage, type AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
+import { indexWords } from '#core/index/analysis/index-words.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { ngramQuestion } from '#core/index/ngrams/coverage.ts'
@@ -89,7 +90,7 @@ export function createIndexVersion(
       cosines: (rows, vector) => index.vectors?.exact.cosines(rows, vector) ?? new Float64Array(rows.length),
       vectorScores,
       queryExpansionShares: (text, rows) => comparedExpansions?.(text).shares(rows),
-      ngrams: (words) => ngramQuestion(words, index.ngrams),
+      ngrams: memoized((text: string) => ngramQuestion(indexWords(text), index.ngrams)),
       rowNgrams: passageNgrams,
       hasCompounds,
       background: index.ngrams.background,

@@ -233,8 +233,8 @@ export interface VersionStatistics {
    * @param rows ascending.
    */
   queryExpansionShares(text: string, rows: Uint32Array): Float64Array | undefined
-  /** Compares a question with the n-grams of passages. @param words of the question, as `indexWords` gives them. */
-  ngrams(words: readonly string[]): NgramQuestion
+  /** The n-grams of a question. */
+  ngrams(text: string): NgramQuestion
   readonly rowNgrams: PassageNgrams
   /** Whether the language of a row writes compounds as one word. Undefined: no language of the version does. */
   readonly hasCompounds: ((row: number) => boolean) | undefined

@@ -20,7 +20,7 @@ export function withNgrams(
   lexical: Float64Array,
   wanted: (row: number) => boolean,
 ): Float64Array {
-  const question = ngrams(indexWords(text))
+  const question = ngrams(text)
   return lexical.map((score, at) => {
     const row = rows[at] ?? 0
     if (score === 0 || !wanted(row)) return score

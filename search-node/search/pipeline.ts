@@ -1,4 +1,3 @@
-import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { aboveBackground, coverageOf, heldNgrams, type Coverage } from '#core/index/ngrams/coverage.ts'
 import { createTopK, largest } from '#core/index/top-k.ts'
@@ -159,7 +158,7 @@ function coverageAboveBackground(
   rows: Uint32Array,
   documentShare: number,
 ): Coverage {
-  const question = ngrams(indexWords(text))
+  const question = ngrams(text)
   const held = Array.from(rows, (row) => heldNgrams(question, rowNgrams(row)))
   return aboveBackground(coverageOf(words, held, documentShare), question.information, background)
 }

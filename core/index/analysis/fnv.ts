@@ -1,4 +1,4 @@
-const OFFSET_BASIS = 0x811c_9dc5
+export const OFFSET_BASIS = 0x811c_9dc5
 const PRIME = 0x0100_0193
 
 /**
@@ -15,4 +15,8 @@ export function fnv1a(text: string, hash: number = OFFSET_BASIS, from = 0, to = 
 /** Returns the initial hash of a seed. */
 export function fnvSeed(seed: number): number {
   return OFFSET_BASIS ^ seed
+}
+
+export function nextHash(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, PRIME)
 }
