@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { parsedJson } from './json.ts'
+import { abortedAfter } from './with-timeout.ts'
 
 export interface EndpointAddress {
   /** What messages call it, e.g. `the re-ranker`. */
@@ -109,21 +110,20 @@ async function ask(
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
 ): Promise<unknown> {
   const { request } = await import('undici')
-  const late = AbortSignal.timeout(Math.ceil(timeoutMs))
   const json = { accept: 'application/json', 'content-type': 'application/json' }
   const headers = apiKey === undefined ? json : { ...json, authorization: `Bearer ${apiKey}` }
-  let text: string | undefined
-  try {
-    const signal = AbortSignal.any([aborted, late])
-    const reply = await request(baseUrl.replace(/\/+$/, '') + path, { ...sent, headers, signal })
-    if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(name, reply)
-    text = await boundedText(reply, replyBytesMax)
-  } catch (error) {
-    if (error instanceof EndpointFailure) throw error
-    if (aborted.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
-    const why = late.aborted ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
-    throw new EndpointFailure(`${name} ${why}`, { transient: true })
-  }
+  const text = await abortedAfter(Math.ceil(timeoutMs), aborted, async (signal, isLate) => {
+    try {
+      const reply = await request(baseUrl.replace(/\/+$/, '') + path, { ...sent, headers, signal })
+      if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(name, reply)
+      return await boundedText(reply, replyBytesMax)
+    } catch (error) {
+      if (error instanceof EndpointFailure) throw error
+      if (aborted.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
+      const why = isLate() ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
+      throw new EndpointFailure(`${name} ${why}`, { transient: true })
+    }
+  })
   if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
   const reply = parsedJson(text)
   if (reply === undefined) throw new EndpointFailure(`${name} sent a reply that is not JSON`)

@@ -24,6 +24,7 @@ export function createLinks(deps: {
 
   function openSocket(address: RedisAddress): Socket {
     const socket = tls ? connectTls({ ...address }) : connectPlain({ ...address })
+    writeTogether(socket)
     open.set(socket, address)
     socket.once('close', () => open.delete(socket))
     return socket
@@ -74,6 +75,20 @@ export function createLinks(deps: {
       return left.length > 0
     },
   }
+}
+
+/** Commands of one turn of the event loop share a call of the system, which takes longer than all else of a command. */
+function writeTogether(socket: Socket): void {
+  socket.write = new Proxy(socket.write, {
+    apply(write, _, args) {
+      if (socket.writableCorked === 0) {
+        socket.cork()
+        process.nextTick(() => socket.uncork())
+      }
+      const isBelowMark: unknown = Reflect.apply(write, socket, args)
+      return isBelowMark
+    },
+  })
 }
 
 /** A rejected `connect` would end the client for good; a destroyed socket makes it try again. */

@@ -1,6 +1,7 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EmbeddingError, spaceKey, type Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder, type EndpointSettings } from '#core/embedding/providers.ts'
+import { abortedAfter } from '#core/platform/with-timeout.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Slot } from './concurrency-limit.ts'
 import { openedOnFirstUse } from './opened.ts'
@@ -39,10 +40,9 @@ export async function embed(
 ): Promise<EmbeddedQuery> {
   const { embedding } = pinned.profile
   if (embedding === null) return { vector: undefined, tokens: null }
-  const withinTime = AbortSignal.any([context.signal, AbortSignal.timeout(timeLeft('embed', context, pinned))])
   try {
-    const { vectors, tokens } = await slot.whileReleased(() =>
-      context.timings.wait('provider', embedderOf(embedding).embed([query], 'query', withinTime)),
+    const { vectors, tokens } = await abortedAfter(timeLeft('embed', context, pinned), context.signal, (signal) =>
+      slot.whileReleased(() => context.timings.wait('provider', embedderOf(embedding).embed([query], 'query', signal))),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
