@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { Histogram, type Registry } from 'prom-client'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { createRegistry, createTally, gauge, registerDisks } from '#core/platform/metrics.ts'
+import { collected, createRegistry, createTally, gauge, registerDisks } from '#core/platform/metrics.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
 import type { SearchPool } from './threads/pool.ts'
 import type { Versions } from './versions.ts'
@@ -16,7 +16,7 @@ export interface NodeMetrics {
 }
 
 export interface Observed {
-  readonly pool: Pick<SearchPool, 'threads' | 'queued' | 'queueMax'>
+  readonly pool: Pick<SearchPool, 'threads' | 'queued' | 'queueMax' | 'graphSearches'>
   readonly versions: Pick<Versions, 'costs' | 'damaged'>
   /** Versions that the node is to serve. */
   readonly wanted: () => readonly string[]
@@ -68,6 +68,9 @@ function register(registry: Registry, { pool, versions, wanted, store, certifica
     [{ state: 'max' }, pool.queueMax],
   ])
   gauge(registry, 'evidence_search_threads', 'Scoring threads.', [], () => [[{}, pool.threads]])
+  collected(registry, 'evidence_graph_searches_total', 'Searches of mapped usearch graphs.', [], () => [
+    [{}, Number(pool.graphSearches[0])],
+  ])
   gauge(
     registry,
     'evidence_damaged_versions',

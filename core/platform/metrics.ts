@@ -60,7 +60,8 @@ export function gauge(
   })
 }
 
-function collected(
+/** Adds a counter whose samples are read at each scrape. */
+export function collected(
   registry: Registry,
   name: string,
   help: string,

@@ -41,6 +41,8 @@ const NO_PRETENURING = '--no-allocation-site-pretenuring'
 export class SearchPool {
   readonly threads: number
   readonly queueMax: number
+  /** Searches of mapped graphs since the start. */
+  readonly graphSearches: BigInt64Array = new BigInt64Array(new SharedArrayBuffer(8))
   readonly #queue = new SearchQueue()
   /** What a thread that replaces another reads when it starts. */
   readonly #versions = new Map<string, OpenTask>()
@@ -70,7 +72,12 @@ export class SearchPool {
       stricterFIFO: true,
       recordTiming: false,
       resourceLimits: { maxYoungGenerationSizeMb: SEARCH_NODE_BOUNDS.scoringYoungGenerationMb },
-      workerData: { sq4Mb, engine, versions: this.#versions } satisfies ScoringThreadData,
+      workerData: {
+        sq4Mb,
+        engine,
+        versions: this.#versions,
+        graphSearches: this.graphSearches,
+      } satisfies ScoringThreadData,
     })
   }
 

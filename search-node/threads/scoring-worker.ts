@@ -4,6 +4,7 @@ import type { EngineSettings } from '#core/engine/settings.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openIndex, type ArtifactRef, type IndexReader } from '#core/index/format/reader.ts'
+import { graphSearches } from '#core/index/vectors/graph.ts'
 import type { SharedParts } from '#core/index/storage/resident-parts.ts'
 import { errorOf, NodeError, type NodeErrorCode } from '#search-node/node-error.ts'
 import { createIndexVersion, createSearchShared, type SearchShared } from '#search-node/search/index-version.ts'
@@ -35,6 +36,8 @@ export interface ScoringThreadData {
   readonly engine: EngineSettings
   /** The versions that are open on other threads. */
   readonly versions: Map<string, OpenTask>
+  /** See `graphSearches`. */
+  readonly graphSearches: BigInt64Array
 }
 
 /** The encoded reply, or why there is none. An error loses its class between threads, so a refusal is a plain object. */
@@ -46,7 +49,8 @@ interface OpenVersion {
 }
 
 // The pool gives it, and checks its type.
-const { sq4Mb, engine: engineSettings, versions: openElsewhere } = workerData as ScoringThreadData
+const { sq4Mb, engine: engineSettings, versions: openElsewhere, graphSearches: count } = workerData as ScoringThreadData
+Object.assign(graphSearches, { count })
 const versions = new Map<string, OpenVersion>()
 /**
  * A thread that computes receives no abort: the pool drops a search that was given up in its queue, and the deadline

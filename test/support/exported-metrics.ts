@@ -30,7 +30,7 @@ export async function exportedRegistries(folder: string, certificate: string) {
   const searchTier = openSearchTier(['127.0.0.1:1'], { ...PLAINTEXT, SEARCH_PLAINTEXT: 'allow' }, quiet)
   const node = createNodeMetrics()
   node.observe({
-    pool: { threads: 1, queued: 0, queueMax: 1 },
+    pool: { threads: 1, queued: 0, queueMax: 1, graphSearches: new BigInt64Array(1) },
     versions: { costs: () => [{ versionId: 'v', bytes: 1, passages: 1, loadMs: 1, ageMs: 1 }], damaged: 0 },
     wanted: () => ['v'],
     store: { servingFile: join(folder, 'serving.json') },

@@ -10,6 +10,9 @@ const SEARCH_FACTOR = 1.25
 /** Points looked at to find the nearest one. */
 const ASSIGN_EXPANSION = 32
 
+/** Searches of mapped graphs. Threads that are given the same array count together. */
+export const graphSearches = { count: new BigInt64Array(1) }
+
 /** A graph of points, which finds those with the largest inner products. */
 export interface Graph {
   /** @returns the nearest points of a vector, nearest first, `count` of them or nearly so many. */
@@ -69,6 +72,7 @@ export function openGraph(path: string, dimensions: number, count: number, conne
   return {
     nearest(vector, wanted) {
       if (index === undefined) throw new Error('a graph was searched after it was closed')
+      Atomics.add(graphSearches.count, 0, 1n)
       return nearestIn(index, vector, dimensions, count, wanted)
     },
     close: () => (index = undefined),
