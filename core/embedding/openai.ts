@@ -1,5 +1,5 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { EndpointFailure, type JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, type EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, unitVector } from './embedder.ts'
 import type { EmbeddedTexts, Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
@@ -8,7 +8,7 @@ import { createSend, isRefusal, type EmbeddingsReply, type RepliedVector } from 
 import { estimateTokens, type Clock, type SendPolicy } from './sending.ts'
 
 export interface OpenAiOptions {
-  readonly endpoint: JsonEndpoint
+  readonly endpoint: EndpointAddress
   readonly clock: Clock
   readonly policies: Readonly<Record<EmbeddingRole, SendPolicy>>
   /** Texts of one request. Where the endpoint refuses so many, the embedder goes on with fewer. */

@@ -3,7 +3,7 @@ import { embeddingSpaceSchema, modelDigestSchema, prefixSchema } from '#core/ind
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, createJsonEndpoint, type JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, askJson, type EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, LOCAL_VERSION, type Embedder } from './embedder.ts'
 import { knownModel } from './known-models.ts'
@@ -78,8 +78,11 @@ const listSchema = z.object({ data: z.array(modelSchema).max(EMBEDDING_BOUNDS.se
  * @returns undefined where the reply is no list of models.
  * @throws EndpointFailure where it does not answer, or refuses.
  */
-async function readServedModels(endpoint: JsonEndpoint, signal: AbortSignal) {
-  const reply = await endpoint.models({
+async function readServedModels(
+  endpoint: EndpointAddress,
+  signal: AbortSignal,
+): Promise<readonly ServedModel[] | undefined> {
+  const reply = await askJson(endpoint, '/models', {
     timeoutMs: EMBEDDING_BOUNDS.servedModelsTimeoutMs,
     replyBytesMax: EMBEDDING_BOUNDS.servedModelsBytesMax,
     signal,
@@ -173,7 +176,7 @@ function optionsOf(settings: EndpointSettings, asked: EndpointOptions): OpenAiOp
     )
   const build = buildPolicy(asked, systemClock)
   return {
-    endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: baseUrl ?? OPENAI_BASE_URL, apiKey }),
+    endpoint: { name: 'the embedding provider', baseUrl: baseUrl ?? OPENAI_BASE_URL, apiKey },
     clock: systemClock,
     policies: { passage: build, query: queryMs === undefined ? build : queryPolicy(queryMs) },
     requestTexts: asked.batch_texts ?? EMBEDDING_BOUNDS.embedRequestTextsDefault,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { modelDigestSchema } from '#core/index/format/manifest.ts'
-import { EndpointFailure, type EmbeddingsRequest, type JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, askJson, type EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { estimateTokens, send, type Clock, type SendPolicy } from './sending.ts'
 
@@ -27,13 +27,13 @@ export interface EmbeddingsReply {
 
 /** Sends one request, once. @throws EndpointFailure */
 export async function requestEmbeddings(
-  endpoint: JsonEndpoint,
-  body: EmbeddingsRequest,
+  endpoint: EndpointAddress,
+  body: { readonly model: string; readonly input: readonly string[] },
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<EmbeddingsReply> {
   const replyBytesMax = (body.input.length + 1) * EMBEDDING_BOUNDS.embedReplyBytesPerTextMax
-  const reply = await endpoint.embeddings(body, { timeoutMs, replyBytesMax, signal })
+  const reply = await askJson(endpoint, '/embeddings', { timeoutMs, replyBytesMax, signal }, body)
   const parsed = replySchema.safeParse(reply)
   if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
   const { data, usage, model_digest: modelDigest } = parsed.data
@@ -59,7 +59,7 @@ type Format = (typeof FORMATS)[number]
  * asked once more without naming a format, until it has answered a request in one of the two.
  */
 export function createSend(
-  endpoint: JsonEndpoint,
+  endpoint: EndpointAddress,
   asked: { readonly model: string; readonly dimensions?: number },
   clock: Clock,
 ): Send {

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { parsedJson } from './json.ts'
-import { abortedAfter } from './with-timeout.ts'
+import { timeLimit } from './with-timeout.ts'
 
 export interface EndpointAddress {
   /** What messages call it, e.g. `the re-ranker`. */
@@ -12,13 +12,6 @@ export interface EndpointAddress {
   readonly baseUrl: string
   /** Undefined: no key is sent. */
   readonly apiKey: string | undefined
-}
-
-export interface EmbeddingsRequest {
-  readonly model: string
-  readonly input: readonly string[]
-  readonly dimensions?: number
-  readonly encoding_format?: 'base64'
 }
 
 export interface ChatRequest {
@@ -36,13 +29,6 @@ export interface CallBounds {
   readonly timeoutMs: number
   readonly replyBytesMax: number
   readonly signal: AbortSignal
-}
-
-/** Each call sends one request, once, and returns the JSON of the reply. @throws EndpointFailure */
-export interface JsonEndpoint {
-  embeddings(body: EmbeddingsRequest, bounds: CallBounds): Promise<unknown>
-  chat(body: ChatRequest, bounds: CallBounds): Promise<unknown>
-  models(bounds: CallBounds): Promise<unknown>
 }
 
 /** One request failed. The message never contains what was sent or what the endpoint wrote. */
@@ -85,45 +71,33 @@ export function tokensIn(reply: unknown): number | null {
   return usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
 }
 
-/** An HTTP endpoint with the conventions of OpenAI. Retries are left to the caller. */
-export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
-  return {
-    embeddings: (body, bounds) => postJson(address, '/embeddings', body, bounds),
-    chat: (body, bounds) => postJson(address, '/chat/completions', body, bounds),
-    models: (bounds) => ask(address, { method: 'GET', path: '/models' }, bounds),
-  }
-}
-
-/** Sends one POST request, once, to an endpoint of any conventions. @throws EndpointFailure */
-export function postJson(address: EndpointAddress, path: string, body: object, bounds: CallBounds): Promise<unknown> {
-  return ask(address, { method: 'POST', path, body: JSON.stringify(body) }, bounds)
-}
-
 /**
- * Sends one request and returns the JSON of the reply. Neither the client of OpenAI nor `fetch`, which take a
- * millisecond of CPU. A redirection is not followed, so key and texts reach the configured address only.
- * @throws EndpointFailure
+ * Sends one request, once, and returns the JSON of the reply; a GET without a body. The client of OpenAI on `fetch` took
+ * twice the CPU time. No redirection is followed, so key and texts reach this address only. @throws EndpointFailure
  */
-async function ask(
+export async function askJson(
   { name, baseUrl, apiKey }: EndpointAddress,
-  { path, ...sent }: Pick<Dispatcher.RequestOptions, 'method' | 'path' | 'body'>,
+  path: string,
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
+  body?: object,
 ): Promise<unknown> {
   const { request } = await import('undici')
+  const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) }
   const json = { accept: 'application/json', 'content-type': 'application/json' }
   const headers = apiKey === undefined ? json : { ...json, authorization: `Bearer ${apiKey}` }
-  const text = await abortedAfter(Math.ceil(timeoutMs), aborted, async (signal, isLate) => {
-    try {
-      const reply = await request(baseUrl.replace(/\/+$/, '') + path, { ...sent, headers, signal })
-      if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(name, reply)
-      return await boundedText(reply, replyBytesMax)
-    } catch (error) {
-      if (error instanceof EndpointFailure) throw error
-      if (aborted.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
-      const why = isLate() ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
-      throw new EndpointFailure(`${name} ${why}`, { transient: true })
-    }
-  })
+  using late = timeLimit(Math.ceil(timeoutMs))
+  let text: string | undefined
+  try {
+    const signal = AbortSignal.any([aborted, late.signal])
+    const reply = await request(baseUrl.replace(/\/+$/, '') + path, { ...sent, headers, signal })
+    if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(name, reply)
+    text = await boundedText(reply, replyBytesMax)
+  } catch (error) {
+    if (error instanceof EndpointFailure) throw error
+    if (aborted.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
+    const why = late.signal.aborted ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
+    throw new EndpointFailure(`${name} ${why}`, { transient: true })
+  }
   if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
   const reply = parsedJson(text)
   if (reply === undefined) throw new EndpointFailure(`${name} sent a reply that is not JSON`)

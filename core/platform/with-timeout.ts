@@ -10,29 +10,9 @@ export function withTimeout<T>(timeoutMs: number, tooLate: string | Error, work:
   return promise
 }
 
-/**
- * Runs `work` with a signal that aborts after `timeoutMs`, or with another one. Once the work is done, nothing fires:
- * `AbortSignal.timeout` would, and makes an error with its stack each time.
- * @param work is also told whether the time is over.
- */
-export async function abortedAfter<T>(
-  timeoutMs: number,
-  aborted: AbortSignal,
-  work: (signal: AbortSignal, isLate: () => boolean) => Promise<T>,
-): Promise<T> {
-  const ending = new AbortController()
-  const abort = (): void => ending.abort()
-  let isLate = false
-  const late = setTimeout(() => {
-    isLate = true
-    abort()
-  }, timeoutMs)
-  if (aborted.aborted) abort()
-  else aborted.addEventListener('abort', abort, { once: true })
-  try {
-    return await work(ending.signal, () => isLate)
-  } finally {
-    clearTimeout(late)
-    aborted.removeEventListener('abort', abort)
-  }
+/** A signal that aborts after a time. Once disposed of it never does, as `AbortSignal.timeout` would, with a stack. */
+export function timeLimit(ms: number): Disposable & { readonly signal: AbortSignal } {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), ms)
+  return { signal: late.signal, [Symbol.dispose]: () => clearTimeout(timer) }
 }

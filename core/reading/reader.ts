@@ -2,7 +2,7 @@ import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, createJsonEndpoint, postJson, ModelError, tokensIn } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, askJson, ModelError, tokensIn } from '#core/platform/json-endpoint.ts'
 import type { CallBounds, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { READING_BOUNDS } from './bounds.ts'
 import { PROMPT_SHA256, chatRequest, chatScoresIn } from './chat.ts'
@@ -87,7 +87,7 @@ function transportOf(
     const format = RERANK_FORMATS[formatName]
     return {
       ask: (question, passages, bounds) =>
-        postJson(address, '/rerank', format.body(model, question, passages.map(readText)), bounds),
+        askJson(address, '/rerank', bounds, format.body(model, question, passages.map(readText))),
       scoresIn: (reply, passages) => rerankScoresIn(format, reply, passages),
     }
   }
@@ -96,9 +96,9 @@ function transportOf(
       'This release reads with other instructions than the profile was calibrated with, or the profile has a ' +
         're-ranker beside its reader, of which this release has one: build the version again.',
     )
-  const endpoint = createJsonEndpoint(address)
   return {
-    ask: (question, passages, bounds) => endpoint.chat(chatRequest(model, question, passages), bounds),
+    ask: (question, passages, bounds) =>
+      askJson(address, '/chat/completions', bounds, chatRequest(model, question, passages)),
     scoresIn: chatScoresIn,
   }
 }

@@ -1,13 +1,7 @@
 import { z } from 'zod'
 import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import {
-  EndpointFailure,
-  createJsonEndpoint,
-  type EndpointAddress,
-  ModelError,
-  tokensIn,
-} from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, askJson, type EndpointAddress, ModelError, tokensIn } from '#core/platform/json-endpoint.ts'
 import { REWRITING_BOUNDS } from './bounds.ts'
 import { REWRITING_PROMPT_SHA256, queriesIn, rewritingRequest } from './prompt.ts'
 
@@ -54,7 +48,6 @@ export function createRewriter(
       'This release rewrites with other instructions than the profile was calibrated with: build the version again.',
     )
   const address: EndpointAddress = { name: 'the rewriter', baseUrl, apiKey }
-  const endpoint = createJsonEndpoint(address)
   const { rewriterFailuresMax: failuresMax, rewriterPauseMs: pauseMs } = REWRITING_BOUNDS
   const refused = (): Error => new RewriterError('the rewriter is left alone, because it failed several times in a row')
   const guarded = circuitBreaker({ failuresMax, pauseMs }, refused)
@@ -64,11 +57,14 @@ export function createRewriter(
       replyBytesMax: REWRITING_BOUNDS.rewriterReplyBytesMax,
       signal,
     }
-    const reply = await endpoint
-      .chat(rewritingRequest(model, question, knowledgeBase), bounds)
-      .catch((error: unknown) => {
-        throw error instanceof EndpointFailure ? new RewriterError(error.message, null, error.retryAfterMs) : error
-      })
+    const reply = await askJson(
+      address,
+      '/chat/completions',
+      bounds,
+      rewritingRequest(model, question, knowledgeBase),
+    ).catch((error: unknown) => {
+      throw error instanceof EndpointFailure ? new RewriterError(error.message, null, error.retryAfterMs) : error
+    })
     return rewritingIn(reply, model)
   }
   let underWay = 0

@@ -1,7 +1,7 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EmbeddingError, spaceKey, type Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder, type EndpointSettings } from '#core/embedding/providers.ts'
-import { abortedAfter } from '#core/platform/with-timeout.ts'
+import { timeLimit } from '#core/platform/with-timeout.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Slot } from './concurrency-limit.ts'
 import { openedOnFirstUse } from './opened.ts'
@@ -40,9 +40,11 @@ export async function embed(
 ): Promise<EmbeddedQuery> {
   const { embedding } = pinned.profile
   if (embedding === null) return { vector: undefined, tokens: null }
+  using late = timeLimit(timeLeft('embed', context, pinned))
+  const withinTime = AbortSignal.any([context.signal, late.signal])
   try {
-    const { vectors, tokens } = await abortedAfter(timeLeft('embed', context, pinned), context.signal, (signal) =>
-      slot.whileReleased(() => context.timings.wait('provider', embedderOf(embedding).embed([query], 'query', signal))),
+    const { vectors, tokens } = await slot.whileReleased(() =>
+      context.timings.wait('provider', embedderOf(embedding).embed([query], 'query', withinTime)),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')

@@ -10,7 +10,8 @@ const UNSPACED_FROM = 0x0e00
 /**
  * Returns a hash of each character n-gram of four or five letters of words, with repetitions. A word has a space on
  * each side, and one that is shorter gives itself. So do pairs of letters of a script without spaces. N-grams find a
- * word in its compounds and inflections without knowledge of the language (McNamee & Mayfield 2004).
+ * word in its compounds and inflections without knowledge of the language (McNamee & Mayfield 2004). No hash is 0, which
+ * hash tables use for a free slot.
  * @param words folded, as `indexWords` gives them.
  */
 export function ngramHashes(words: readonly string[]): Int32Array {
@@ -21,7 +22,7 @@ export function ngramHashes(words: readonly string[]): Int32Array {
   for (const word of words) {
     const text = ` ${word} `
     if (text.length <= NGRAM_UNITS || (word.charCodeAt(0) >= UNSPACED_FROM && hasUnspaced(word))) {
-      hashes[count++] = nonZero(fnv1a(text))
+      hashes[count++] = fnv1a(text) || 1
       continue
     }
     const longer = count + text.length - NGRAM_UNITS + 1
@@ -30,17 +31,12 @@ export function ngramHashes(words: readonly string[]): Int32Array {
     for (let at = 2; at <= word.length; at++) {
       const fourth = at < word.length ? word.charCodeAt(at) : SPACE
       const hash = nextHash(nextHash(nextHash(nextHash(OFFSET_BASIS, first), second), third), fourth)
-      hashes[count++] = nonZero(hash)
+      hashes[count++] = hash || 1
       if (at < word.length)
-        hashes[longer + at - 2] = nonZero(nextHash(hash, at + 1 < word.length ? word.charCodeAt(at + 1) : SPACE))
+        hashes[longer + at - 2] = nextHash(hash, at + 1 < word.length ? word.charCodeAt(at + 1) : SPACE) || 1
       ;[first, second, third] = [second, third, fourth]
     }
     count = longer + word.length - 2
   }
   return hashes.subarray(0, count)
-}
-
-/** Hash tables use 0 for a free slot. */
-function nonZero(hash: number): number {
-  return hash || 1
 }

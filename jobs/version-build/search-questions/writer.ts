@@ -6,7 +6,7 @@ import { buildPolicy, estimateTokens, send, systemClock } from '#core/embedding/
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { parsedJson } from '#core/platform/json.ts'
-import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, askJson } from '#core/platform/json-endpoint.ts'
 import type { ChatRequest, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 
@@ -108,7 +108,6 @@ export function createQuestionWriter(settings: EndpointSettings, options: Endpoi
 type Ask = (passages: readonly PassageRecord[], signal: AbortSignal) => Promise<unknown>
 
 function createAsk(address: EndpointAddress, model: string, options: EndpointOptions): Ask {
-  const endpoint = createJsonEndpoint(address)
   const policy = buildPolicy(options, systemClock)
 
   return async (passages, signal) => {
@@ -124,7 +123,7 @@ function createAsk(address: EndpointAddress, model: string, options: EndpointOpt
     }
     const replyBytesMax = passages.length * BUILD_BOUNDS.searchQuestionReplyBytesMax
     return await send({
-      attempt: (timeoutMs) => endpoint.chat(body, { timeoutMs, replyBytesMax, signal }),
+      attempt: (timeoutMs) => askJson(address, '/chat/completions', { timeoutMs, replyBytesMax, signal }, body),
       tokens: estimateTokens(PROMPT + user),
       tokensOf: () => null,
       policy,

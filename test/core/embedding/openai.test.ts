@@ -4,7 +4,6 @@ import { EmbeddingError, type Embedder, type Embeddings } from '#core/embedding/
 import { createOpenAiEmbedder, type OpenAiOptions } from '#core/embedding/openai.ts'
 import { queryPolicy, systemClock } from '#core/embedding/sending.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorFor } from '#test/support/embedding-endpoint.ts'
 import type { EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/artifact.ts'
@@ -15,7 +14,7 @@ const texts = (count: number): readonly string[] => Array.from({ length: count }
 function embedderAt(baseUrl: string, space: EmbeddingSpace, change: Partial<OpenAiOptions> = {}): Embedder {
   const policy = queryPolicy(10_000)
   return createOpenAiEmbedder(space, {
-    endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl, apiKey: undefined }),
+    endpoint: { name: 'the embedding provider', baseUrl, apiKey: undefined },
     clock: systemClock,
     policies: { query: policy, passage: policy },
     requestTexts: 32,

@@ -9,7 +9,6 @@ import { z } from 'zod'
 import { requestEmbeddings, type EmbeddingsReply } from '#core/embedding/requests.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { makeCertificates } from '#test/support/secrets.ts'
 import { startJsonServer, type JsonServer } from '#test/support/json-server.ts'
 
@@ -23,7 +22,7 @@ async function serving(listener: RequestListener): Promise<JsonServer> {
 
 /** Sends the text `secret` with the key `k3y`. */
 function embedAt(baseUrl: string, timeoutMs = 30_000, { signal } = new AbortController()): Promise<EmbeddingsReply> {
-  const endpoint = createJsonEndpoint({ name: 'the embedding provider', baseUrl, apiKey: 'k3y' })
+  const endpoint = { name: 'the embedding provider', baseUrl, apiKey: 'k3y' }
   return requestEmbeddings(endpoint, { model: 'm', input: ['secret'] }, timeoutMs, signal)
 }
 

@@ -3,7 +3,6 @@ import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
 import { buildPolicy, queryPolicy, type Clock } from '#core/embedding/sending.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
-import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/artifact.ts'
@@ -37,7 +36,7 @@ async function open(failures: EndpointBehaviour['failures'], tokensPerMinute?: n
   onTestFinished(() => endpoint.stop())
   const clock = createFakeClock()
   const embedder = createOpenAiEmbedder(spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai' }), {
-    endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: endpoint.baseUrl, apiKey: undefined }),
+    endpoint: { name: 'the embedding provider', baseUrl: endpoint.baseUrl, apiKey: undefined },
     clock,
     policies: { query: queryPolicy(QUERY_MS), passage: buildPolicy({ tokens_per_minute: tokensPerMinute }, clock) },
     requestTexts: 4,

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { retryAfterMs } from '#core/platform/json-endpoint.ts'
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z')
-const read = (headers: Readonly<Record<string, string>>): number | undefined =>
-  retryAfterMs(headers, NOW_MS)
+const read = (headers: Readonly<Record<string, string>>): number | undefined => retryAfterMs(headers, NOW_MS)
 
 test('seconds, a date and milliseconds are read; milliseconds count first', () => {
   expect(read({ 'retry-after': '90' })).toBe(90_000)
