@@ -78,10 +78,7 @@ const listSchema = z.object({ data: z.array(modelSchema).max(EMBEDDING_BOUNDS.se
  * @returns undefined where the reply is no list of models.
  * @throws EndpointFailure where it does not answer, or refuses.
  */
-async function readServedModels(
-  endpoint: EndpointAddress,
-  signal: AbortSignal,
-): Promise<readonly ServedModel[] | undefined> {
+async function readServedModels(endpoint: EndpointAddress, signal: AbortSignal) {
   const reply = await askJson(endpoint, '/models', {
     timeoutMs: EMBEDDING_BOUNDS.servedModelsTimeoutMs,
     replyBytesMax: EMBEDDING_BOUNDS.servedModelsBytesMax,

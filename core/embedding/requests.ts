@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { modelDigestSchema } from '#core/index/format/manifest.ts'
-import { EndpointFailure, askJson, type EndpointAddress } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, type EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
+import { createEmbeddings, type EmbeddingsRequest } from './client.ts'
 import { estimateTokens, send, type Clock, type SendPolicy } from './sending.ts'
 
 /** Values are checked with the vector, which costs less than a schema of each. */
@@ -28,12 +29,12 @@ export interface EmbeddingsReply {
 /** Sends one request, once. @throws EndpointFailure */
 export async function requestEmbeddings(
   endpoint: EndpointAddress,
-  body: { readonly model: string; readonly input: readonly string[] },
+  body: EmbeddingsRequest,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<EmbeddingsReply> {
   const replyBytesMax = (body.input.length + 1) * EMBEDDING_BOUNDS.embedReplyBytesPerTextMax
-  const reply = await askJson(endpoint, '/embeddings', { timeoutMs, replyBytesMax, signal }, body)
+  const reply = await createEmbeddings(endpoint, { timeoutMs, replyBytesMax, signal }, body)
   const parsed = replySchema.safeParse(reply)
   if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
   const { data, usage, model_digest: modelDigest } = parsed.data
@@ -67,7 +68,7 @@ export function createSend(
 
   function sendAs(format: Format, deadline: { endMs: number }, call: Call): Promise<EmbeddingsReply> {
     const { texts, policy, signal } = call
-    const body = { ...asked, input: texts, ...(format === 'base64' ? { encoding_format: format } : {}) }
+    const body = { ...asked, input: [...texts], ...(format === 'base64' ? { encoding_format: format } : {}) }
     return send({
       attempt: (timeoutMs) => requestEmbeddings(endpoint, body, timeoutMs, signal),
       tokens: texts.reduce((sum, text) => sum + estimateTokens(text), 0),

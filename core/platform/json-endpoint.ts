@@ -71,20 +71,34 @@ export function tokensIn(reply: unknown): number | null {
   return usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
 }
 
-/**
- * Sends one request, once, and returns the JSON of the reply; a GET without a body. The client of OpenAI on `fetch` took
- * twice the CPU time. No redirection is followed, so key and texts reach this address only. @throws EndpointFailure
- */
+/** Sends one request, once, and returns the JSON of the reply; a GET without a body. @throws EndpointFailure */
 export async function askJson(
+  address: EndpointAddress,
+  path: string,
+  bounds: CallBounds,
+  body?: object,
+): Promise<unknown> {
+  const text = await askText(address, path, bounds, body === undefined ? undefined : JSON.stringify(body))
+  const reply = parsedJson(text)
+  if (reply === undefined) throw new EndpointFailure(`${address.name} sent a reply that is not JSON`)
+  return reply
+}
+
+export const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' }
+
+/**
+ * Sends JSON and returns the text of the reply. `fetch` takes twice the CPU time. No redirection is followed, so key and
+ * texts reach this address only. @throws EndpointFailure
+ */
+export async function askText(
   { name, baseUrl, apiKey }: EndpointAddress,
   path: string,
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
-  body?: object,
-): Promise<unknown> {
+  body: string | undefined,
+): Promise<string> {
   const { request } = await import('undici')
-  const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) }
-  const json = { accept: 'application/json', 'content-type': 'application/json' }
-  const headers = apiKey === undefined ? json : { ...json, authorization: `Bearer ${apiKey}` }
+  const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body }
+  const headers = apiKey === undefined ? JSON_HEADERS : { ...JSON_HEADERS, authorization: `Bearer ${apiKey}` }
   using late = timeLimit(Math.ceil(timeoutMs))
   let text: string | undefined
   try {
@@ -99,9 +113,7 @@ export async function askJson(
     throw new EndpointFailure(`${name} ${why}`, { transient: true })
   }
   if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
-  const reply = parsedJson(text)
-  if (reply === undefined) throw new EndpointFailure(`${name} sent a reply that is not JSON`)
-  return reply
+  return text
 }
 
 /** Nothing is asked for in these codings; some servers send them all the same. */

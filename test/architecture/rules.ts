@@ -42,7 +42,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
     /^jobs\/(?:platform|worker)\/[^/]+\.ts$/,
   ]),
 )
-const LOADED_AT_START = /^import (?!type ).*'(?:undici|@opensearch-project\/opensearch)'/
+const LOADED_AT_START = /^import (?!type ).*'(?:openai|undici|@opensearch-project\/opensearch)'/
 const FOLDS = /\.(?:to(?:Locale)?(?:Lower|Upper)Case|normalize|localeCompare)\(/
 /** What reads texts and questions, and what folds other things than keys of law. */
 const MAY_FOLD = new RegExp(

@@ -196,3 +196,9 @@ test('a request holds the key and nothing else of the environment', async () => 
   expect(sent).toContain('Bearer k3y')
   expect(sent).not.toContain('of-the-environment')
 })
+
+test('headers of the environment that are not valid are refused without their text', async () => {
+  vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'no name: of-the-environment')
+  const message = 'OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.'
+  await expect(embedAt('http://127.0.0.1:1')).rejects.toThrow(message)
+})
