@@ -4,13 +4,14 @@ import { oneRowOf, rowsOf, valuesOf } from './rows.ts'
 /** Rights that nobody should have: on what never changes, of several roles at once, of a superuser. */
 export const excessiveRights = valuesOf(z.string())`
 select r.role || ' may ' || p.privilege || ' ' || t.name as finding
-from unnest(array['evidence_gateway', 'evidence_jobs', 'evidence_operator']) as r (role),
+from unnest(array['evidence_gateway', 'evidence_jobs', 'evidence_operator', 'evidence_backup']) as r (role),
   unnest(array['audit', 'ledger', 'plans', 'version_chain', 'reviews']) as t (name),
   unnest(array['update', 'delete', 'truncate']) as p (privilege)
 where has_table_privilege(r.role, t.name, p.privilege)
 union all
 select m.rolname || ' has ' || string_agg(g.role, ' and ' order by g.role)
-from pg_roles m, unnest(array['evidence_gateway', 'evidence_jobs', 'evidence_operator', 'evidence_migration']) as g (role)
+from pg_roles m, unnest(array['evidence_gateway', 'evidence_jobs', 'evidence_operator', 'evidence_backup',
+  'evidence_migration']) as g (role)
 where m.rolcanlogin and not m.rolsuper and pg_has_role(m.oid, g.role, 'member')
 group by m.rolname having count(*) > 1
 union all

@@ -11,7 +11,7 @@ const DATABASE_EXISTS = 'select 1 from pg_database where datname = $1'
 
 /** Creates the database unless it exists. `template` names a database to copy, which must have no connections. */
 export async function createDatabaseIfAbsent(adminUrl: string, name: string, template?: string): Promise<void> {
-  await withClient(adminUrl, async (client) => {
+  await withOwnClient(adminUrl, async (client) => {
     const { rowCount } = await client.query(DATABASE_EXISTS, [name])
     if (rowCount !== 0) return
     // Utility statements take no parameters.
@@ -22,19 +22,10 @@ export async function createDatabaseIfAbsent(adminUrl: string, name: string, tem
   })
 }
 
-/** URLs of one database, each with the rights of one group role of the schema. */
-export interface LoginUrls {
-  /** `evidence_gateway`. */
-  readonly gatewayUrl: string
-  /** `evidence_jobs`: the job worker and its build processes. */
-  readonly jobsUrl: string
-  /** `evidence_operator`: the command line. */
-  readonly operatorUrl: string
-  /** `evidence_migration`, which owns the schema: `operator migrate`. */
-  readonly migrationUrl: string
-}
+type Group = 'gateway' | 'jobs' | 'operator' | 'backup' | 'migration'
 
-type Group = 'evidence_gateway' | 'evidence_jobs' | 'evidence_operator' | 'evidence_migration'
+/** URLs of one database, each with the rights of one group role of the schema: `evidence_gateway`, and so on. */
+export type LoginUrls = Readonly<Record<`${Group}Url`, string>>
 
 const createRoleSql = (role: string, attribute: 'login' | 'nologin'): string => `
 do $$ begin
@@ -43,11 +34,11 @@ exception when duplicate_object or unique_violation then null; end $$;`
 
 // An existing role gets the new password; only the first installation creates it. Migrations create group roles.
 const loginSql = (group: Group, password: string): string => `
-${createRoleSql(group, 'nologin')}
-${createRoleSql(`${group}_login`, 'login')}
-alter role ${group}_login login ${group === 'evidence_migration' ? 'createrole' : 'nocreaterole'}
+${createRoleSql(`evidence_${group}`, 'nologin')}
+${createRoleSql(`evidence_${group}_login`, 'login')}
+alter role evidence_${group}_login login ${group === 'migration' ? 'createrole' : 'nocreaterole'}
   password ${pg.escapeLiteral(password)};
-grant ${group} to ${group}_login;`
+grant evidence_${group} to evidence_${group}_login;`
 
 const OWN_DATABASE = `
 do $$ begin
@@ -60,20 +51,21 @@ end $$;`
  * so earlier URLs stop working.
  */
 export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
-  return withClient(adminUrl, async (client) => {
+  return withOwnClient(adminUrl, async (client) => {
     const urlOf = async (group: Group): Promise<string> => {
       const password = randomBytes(24).toString('hex')
       await client.query(loginSql(group, password))
       const url = new URL(adminUrl)
-      url.username = `${group}_login`
+      url.username = `evidence_${group}_login`
       url.password = password
       return url.href
     }
     const urls = {
-      gatewayUrl: await urlOf('evidence_gateway'),
-      jobsUrl: await urlOf('evidence_jobs'),
-      operatorUrl: await urlOf('evidence_operator'),
-      migrationUrl: await urlOf('evidence_migration'),
+      gatewayUrl: await urlOf('gateway'),
+      jobsUrl: await urlOf('jobs'),
+      operatorUrl: await urlOf('operator'),
+      backupUrl: await urlOf('backup'),
+      migrationUrl: await urlOf('migration'),
     }
     await client.query(OWN_DATABASE)
     return urls
@@ -96,11 +88,14 @@ export async function isReachable(url: string): Promise<boolean> {
   }
 }
 
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+/** Lends a connection of its own, without time limits. */
+export async function withOwnClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: DATABASE_BOUNDS.provisionConnectTimeoutMs,
   })
+  // The statement that runs rejects; an error event without a listener would end the process.
+  client.on('error', () => undefined)
   await client.connect()
   try {
     return await work(client)

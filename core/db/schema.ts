@@ -9,6 +9,7 @@ import { RELEASE } from '#core/platform/release.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
 import { inTransaction, withClient, type Database, type Queryable } from './pool.ts'
+import { withOwnClient } from './provision.ts'
 
 /** Of equal length, so that texts are in the order of the releases. */
 const padded = (release: string): string => release.replaceAll(/\d+/g, (part) => part.padStart(6, '0'))
@@ -109,7 +110,8 @@ const RECORD = `
   insert into schema_migrations (number, name, sha256, oldest_release) values ($1, $2, decode($3, 'hex'), $4)`
 
 /**
- * Applies the missing migrations in order, each in one transaction, and returns their names. Processes take turns.
+ * Applies the missing migrations until a number, in order, each in one transaction, and returns their names. Processes
+ * take turns.
  * @param url of a role that has `evidence_migration`, or of a superuser.
  * @throws OperatorError also where an applied file was changed, or a lock is not granted in time.
  */
@@ -117,17 +119,14 @@ export async function migrate(
   url: string,
   folder = MIGRATIONS,
   processLockTimeoutMs: number = DATABASE_BOUNDS.migrationProcessLockTimeoutMs,
+  until = Number.MAX_SAFE_INTEGER,
 ): Promise<readonly string[]> {
-  const files = readMigrations(folder)
-  const { provisionConnectTimeoutMs: connectionTimeoutMillis, migrationTableLockTimeoutMs } = DATABASE_BOUNDS
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis })
-  // The statement that runs rejects; an error event without a listener would end the process.
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
+  const files = readMigrations(folder).filter(({ number }) => number <= until)
+  // The end of the session rolls an unfinished migration back.
+  return withOwnClient(url, async (client) => {
     await client.query(LOCK_TIMEOUT, [processLockTimeoutMs])
     await withinLockTimeout('The schema, which another process migrates,', client.query(LOCK))
-    await client.query(LOCK_TIMEOUT, [migrationTableLockTimeoutMs])
+    await client.query(LOCK_TIMEOUT, [DATABASE_BOUNDS.migrationTableLockTimeoutMs])
     const { recorded, missing } = await compare(client, files)
     for (const [at, { name, sha256: hash }] of recorded.slice(0, files.length).entries())
       if (files[at]?.name !== name || files[at].sha256 !== hash)
@@ -141,8 +140,5 @@ export async function migrate(
       await client.query('commit')
     }
     return missing.map(({ name }) => name)
-  } finally {
-    // The end of the session rolls an unfinished migration back.
-    await client.end()
-  }
+  })
 }

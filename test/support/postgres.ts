@@ -39,6 +39,7 @@ export async function openTestDatabase(
     gatewayUrl: withDatabase(servers.gatewayUrl, name),
     jobsUrl: withDatabase(servers.jobsUrl, name),
     operatorUrl: withDatabase(servers.operatorUrl, name),
+    backupUrl: withDatabase(servers.backupUrl, name),
     migrationUrl: withDatabase(servers.migrationUrl, name),
     drop: () => dropDatabase(maintenanceUrl, name),
   }

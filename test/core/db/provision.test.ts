@@ -33,7 +33,7 @@ async function rolesNow(): Promise<unknown> {
   return row?.['roles']
 }
 
-const ROLES = ['gateway', 'jobs', 'migration', 'operator'].flatMap((name) => [
+const ROLES = ['backup', 'gateway', 'jobs', 'migration', 'operator'].flatMap((name) => [
   `evidence_${name}`,
   `evidence_${name}_login`,
 ])
@@ -43,7 +43,7 @@ test('a database is provisioned and migrated, and its logins find the schema com
   const logins = await provisionLogins(postgres.adminUrl('first'))
   expect(await migrate(logins.migrationUrl)).toHaveLength(SHIPPED_MIGRATIONS.length)
   expect(await rolesNow()).toEqual(ROLES)
-  for (const url of [logins.gatewayUrl, logins.jobsUrl, logins.operatorUrl]) {
+  for (const url of [logins.gatewayUrl, logins.jobsUrl, logins.operatorUrl, logins.backupUrl]) {
     const database = openDatabase(url, createLog('test', 'silent'), 1, CALL_TIMEOUT_MS)
     await expect(assertSchemaCompatible(database)).resolves.toBeUndefined()
     await database.end()

@@ -48,6 +48,7 @@ describe('a database of the run', () => {
       [database.gatewayUrl, 'evidence_gateway'],
       [database.jobsUrl, 'evidence_jobs'],
       [database.operatorUrl, 'evidence_operator'],
+      [database.backupUrl, 'evidence_backup'],
       [database.migrationUrl, 'evidence_migration'],
     ] as const)
       expect(await rowsOf(url, identity)).toEqual([{ groups: [group], superuser: 'off' }])
