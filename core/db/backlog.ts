@@ -4,6 +4,8 @@ import { rowOf, rowsOf } from './rows.ts'
 const backlogSchema = z.object({
   ledger_entries: z.int(),
   ledger_age_seconds: z.number(),
+  /** Since the newest backup; where there is none, since the schema was made. */
+  backup_age_seconds: z.number(),
   lock_waits: z.int(),
   database_bytes: z.number(),
 })
@@ -16,6 +18,9 @@ export type Backlog = z.infer<typeof backlogSchema>
 export const readBacklog = rowOf(backlogSchema)`
   select (select count(*) from ledger_outbox)::int as ledger_entries,
     (select coalesce(extract(epoch from clock_timestamp() - min(added_at)), 0) from ledger_outbox)::float8 as ledger_age_seconds,
+    extract(epoch from clock_timestamp() - coalesce(
+      (select at from audit where action = 'backup.create' order by seq desc limit 1),
+      (select min(applied_at) from schema_migrations)))::float8 as backup_age_seconds,
     (select count(*) from pg_locks where not granted)::int as lock_waits,
     pg_database_size(current_database())::float8 as database_bytes`
 

@@ -122,6 +122,10 @@ export const OPERATOR_VARIABLES = {
   ...ENGINE_SETTINGS,
   KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: CREDENTIAL_SETTINGS.SERVICE_SECRET,
+  BACKUP_DATABASE_URL: {
+    ...DATABASE_URL,
+    help: 'the URL of the same Postgres for the role of backups, which reads every table',
+  },
   SOURCE_ROOTS,
   SEARCH_NODES: { ...SEARCH_NODES, schema: optional(SEARCH_NODES.schema) },
   SEARCH_TLS_CA: TRANSPORT_SETTINGS.SEARCH_TLS_CA,

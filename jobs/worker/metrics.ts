@@ -164,6 +164,11 @@ function registerBacklog(registry: Registry, { database }: MetricsDeps): void {
     'Time that the oldest of them has waited.',
     (read) => read.ledger_age_seconds,
   )
+  ofBacklog(
+    'evidence_backup_age_seconds',
+    'Time since the newest backup ended, or since the schema was made.',
+    (read) => read.backup_age_seconds,
+  )
   ofBacklog('evidence_database_lock_waits', 'Locks of Postgres that somebody waits for.', (read) => read.lock_waits)
   ofBacklog('evidence_database_bytes', 'Size of the database.', (read) => read.database_bytes)
 }

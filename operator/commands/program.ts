@@ -55,6 +55,7 @@ const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{
   [['exposure'], () => import('./exposure.ts')],
   [['fingerprints'], () => import('./fingerprints.ts')],
   [['audit'], () => import('./audit.ts')],
+  [['backup'], () => import('./backup.ts')],
   [['restore'], () => import('./restore.ts')],
 ]
 

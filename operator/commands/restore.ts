@@ -1,15 +1,45 @@
+import { fileURLToPath } from 'node:url'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
+import { restoreBackup, verifyBackup } from '#operator/actions/backup/backup.ts'
+import { readIdentity } from '#operator/actions/backup/parts.ts'
 import { acceptRestore, lostSince, type Lost } from '#operator/actions/restore.ts'
+import { BACKUP_VARIABLES } from './backup.ts'
 import type { Commands } from '#operator/command-line/command.ts'
-import { isGiven, option } from '#operator/command-line/inputs.ts'
+import { isGiven, option, text } from '#operator/command-line/inputs.ts'
 import { withQueueRedis } from '#operator/command-line/queues.ts'
 import { table } from '#operator/command-line/table.ts'
-import { change, group } from '#operator/command-line/verbs.ts'
+import { change, group, offline } from '#operator/command-line/verbs.ts'
 
-const { REDIS_URL } = OPERATOR_VARIABLES
+const { DATABASE_URL, OPERATOR_ACTOR, REDIS_URL } = OPERATOR_VARIABLES
 
 export const commands: Commands = [
-  group('restore', 'after Postgres was restored to an earlier state: accept', [
+  group('restore', 'an installation from a backup: run; and afterwards: accept', [
+    offline('run <from>', 'restore a backup into a new database and an empty store', {
+      notes:
+        'DATABASE_URL must be of a role that has evidence_migration. Every part is verified before anything is written.\n' +
+        'Keys that were revoked, and fingerprints that were erased, by the time of the newest backup stay so.',
+      examples: ['restore run /backups --identity backup.key --check', 'restore run /backups --identity backup.key'],
+      input: {
+        from: text,
+        identity: option('<file>', 'private half of the pair, as "operator backup key" wrote it', text),
+        backup: option('<name>', 'default: the newest one'),
+        check: option('', 'verify every part, and write nothing', isGiven),
+      },
+      variables: { DATABASE_URL, OPERATOR_ACTOR, ...BACKUP_VARIABLES },
+      async run({ check, identity, ...input }, { config, progress, note }) {
+        const source = { ...input, identity: await readIdentity(identity), secrets: config }
+        progress.update('verifying')
+        const verified = await verifyBackup(source)
+        const { name } = verified
+        if (check) return [{ backup: name, whole: true }, `Backup ${name} is whole.`]
+        progress.update('restoring')
+        const { DATABASE_URL: url, OPERATOR_ACTOR: actor, ARTIFACT_STORE } = config
+        const target = { url, actor, store: fileURLToPath(ARTIFACT_STORE) }
+        const restored = await restoreBackup(target, source, verified)
+        note('Next: start the services, then "operator restore accept", which states what is lost.')
+        return [restored, JSON.stringify(restored, null, 2)]
+      },
+    }),
     change('accept', 'state what the restore lost, and with --yes let requests be admitted again', {
       notes:
         'Gateways admit nothing while Postgres lacks what Redis knows to be committed. A later backup loses less.\n' +

@@ -68,7 +68,8 @@ export async function startInstallation(
     restartOnChange: flags.watch,
     onSpawn,
   }
-  writePrivately(join(folder, 'operator.env'), inShell(operatorVariables(settings, logins.operatorUrl, actor)))
+  const variables = { ...operatorVariables(settings, logins.operatorUrl, actor), BACKUP_DATABASE_URL: logins.backupUrl }
+  writePrivately(join(folder, 'operator.env'), inShell(variables))
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
   const port = Number(searchNode.address.split(':').at(-1))
   steps.watch(searchNode, () => startSearchNode(settings, 'search-node', port))

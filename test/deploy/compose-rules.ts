@@ -219,13 +219,14 @@ function reachable(compose: Compose, name: string, seen: Set<string> = new Set()
   return seen
 }
 
-/** Folders of the machine: sources for operator and jobs, keys of reviewers, and the models of the encoder. */
+/** Folders of the machine: sources for operator and jobs, keys of reviewers, backups, and the models of the encoder. */
 const SOURCES = '${SOURCES_DIR:-./sources}:/sources:ro'
 const KEYS = '${KEYS_DIR:-./keys}:/keys'
+const BACKUPS = '${BACKUPS_DIR:-./backups}:/backups'
 const ARTIFACTS_TO_READ = 'artifacts:/var/lib/evidence:ro'
 const MODELS = '${MODELS_DIR:-./models}:/models:ro'
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  operator: [SOURCES, KEYS],
+  operator: [SOURCES, KEYS, BACKUPS],
   jobs: [SOURCES],
   encoder: [MODELS],
 }

@@ -23,6 +23,7 @@ const secrets = {
   GATEWAY_PASSWORD: password(),
   JOBS_PASSWORD: password(),
   OPERATOR_PASSWORD: password(),
+  BACKUP_PASSWORD: password(),
   MIGRATION_PASSWORD: password(),
 }
 

@@ -30,7 +30,15 @@ function helpOf(command: Command): string {
 const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stderr }
 
 /** Commands without the service: a reviewer or an editor runs them elsewhere. */
-const OFFLINE = new Set(['inspect', 'import draft', 'import init', 'models fetch', 'models list', 'reviewers keygen'])
+const OFFLINE = new Set([
+  'inspect',
+  'import draft',
+  'import init',
+  'models fetch',
+  'models list',
+  'reviewers keygen',
+  'backup key',
+])
 const WHOLE = await createProgram(CONSOLE)
 const VERBS = leaves(WHOLE)
 
@@ -65,10 +73,11 @@ describe('help', () => {
       sources: 'add list show remove',
       usage: 'report',
       audit: 'list head verify',
-      restore: 'accept',
+      backup: 'key',
+      restore: 'run accept',
     }
     const alone = wordsOf(
-      'status doctor migrate explain ask inspect gc withdraw import activate rollback replay capture',
+      'status doctor migrate explain ask inspect gc withdraw import activate rollback replay capture backup',
     )
     const below = Object.entries(verbs).flatMap(([noun, names]) => wordsOf(names).map((name) => `${noun} ${name}`))
     expect(VERBS.map(({ path }) => path).sort()).toEqual([...alone, ...below].sort())
