@@ -9,8 +9,8 @@ import { withOwnClient } from './provision.ts'
 import { readRows } from './rows.ts'
 
 /**
- * All rows of the database as text that COPY writes and reads. The schema itself comes from migrations, so a copy needs
- * no tool of the server's version.
+ * All rows of the database as text that COPY writes and reads. The schema comes from migrations, so a copy needs no tool
+ * of the server's version. A base backup would hold a whole cluster of one version, and need the right of replication.
  */
 
 export const tableSchema = z.object({ name: z.string(), columns: z.array(z.string()) })

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
-import { DATABASE_URL } from '#core/db/url.ts'
+import { BACKUP_DATABASE_URL, DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
@@ -122,10 +122,7 @@ export const OPERATOR_VARIABLES = {
   ...ENGINE_SETTINGS,
   KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: CREDENTIAL_SETTINGS.SERVICE_SECRET,
-  BACKUP_DATABASE_URL: {
-    ...DATABASE_URL,
-    help: 'the URL of the same Postgres for the role of backups, which reads every table',
-  },
+  BACKUP_DATABASE_URL: { ...BACKUP_DATABASE_URL, schema: optional(BACKUP_DATABASE_URL.schema) },
   SOURCE_ROOTS,
   SEARCH_NODES: { ...SEARCH_NODES, schema: optional(SEARCH_NODES.schema) },
   SEARCH_TLS_CA: TRANSPORT_SETTINGS.SEARCH_TLS_CA,

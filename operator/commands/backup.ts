@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { generateX25519Identity, identityToRecipient } from 'age-encryption'
+import { BACKUP_DATABASE_URL } from '#core/db/url.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { backUp } from '#operator/actions/backup/backup.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
@@ -8,7 +9,7 @@ import type { Commands } from '#operator/command-line/command.ts'
 import { option, text, whole } from '#operator/command-line/inputs.ts'
 import { change, offline } from '#operator/command-line/verbs.ts'
 
-const { ARTIFACT_STORE, BACKUP_DATABASE_URL, MANIFEST_PUBLIC_KEY, KEY_PEPPERS, SERVICE_SECRET } = OPERATOR_VARIABLES
+const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, KEY_PEPPERS, SERVICE_SECRET } = OPERATOR_VARIABLES
 /** What backups and restores read of the environment. */
 export const BACKUP_VARIABLES = { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, KEY_PEPPERS, SERVICE_SECRET } as const
 

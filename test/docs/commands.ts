@@ -17,7 +17,8 @@ const INDEX = 'docs/README.md'
 const NOT_RUN = [
   /^npm (?:test|run (?:demo|dev|test:\w+|bench|bench:import|start:[\w-]+|measure:citations))\b/m,
   /^npm run evaluate\b.*--(?:corpus|model|embeddings|reader)\b/m,
-  /^npm run operator -- (?:models fetch|restore run (?!.*--check)|build start .*--(?:engine|embedding|search-questions|reader))\b/m,
+  /^npm run operator -- (?:models fetch|build start .*--(?:engine|embedding|search-questions|reader))\b/m,
+  /^npm run operator -- restore run\b(?!.*--check)/m,
   /^(?:[A-Z_]+=\S+ )?docker compose\b/m,
   /^git clone\b/m,
 ]

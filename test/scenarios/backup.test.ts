@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
+import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
+import { readBacklog } from '#core/db/backlog.ts'
 import { revokeKeyNow } from '#operator/actions/api-keys.ts'
+import { readManifest, writeManifest } from '#operator/actions/backup/manifest.ts'
 import { startGateway, startJobs, startSearchNode, storeUrl } from '#operator/demo/local/stack.ts'
 import { folderOfFile, folderOfTest } from '#test/support/folder.ts'
 import { everythingStored, commandLine, type Cli } from '#test/support/operator-cli.ts'
@@ -77,7 +80,11 @@ beforeAll(async () => {
   const cli = operatorOf(service.database.operatorUrl, service.settings.folder)
   recipient = z.object({ recipient: z.string() }).parse(await cli.json(`backup key --out ${identity}`)).recipient
   const backup = async () => writtenSchema.parse(await cli.json(`backup ${backups} --recipient ${recipient} --keep 2`))
+  const ageOf = async () => (await readBacklog(service.owner))?.backup_age_seconds
+  await service.owner.query("update schema_migrations set applied_at = applied_at - interval '9 days'")
+  expect(await ageOf()).toBeGreaterThan(8 * 86_400)
   const first = await backup()
+  expect(await ageOf()).toBeLessThan(86_400)
   const parts = filesOf(join(backups, 'parts'))
   await callers[0]?.ask()
   await revokeKeyNow(service.operator, callers[1]?.keyId ?? '')
@@ -142,6 +149,25 @@ describe('a restore is refused with a sentence, and nothing is written', () => {
     for (const changed of [{ KEY_PEPPERS }, { SERVICE_SECRET }, { MANIFEST_PUBLIC_KEY }])
       await expectRefused(database, run, `others here: ${Object.keys(changed)[0]} (`, changed)
     await expectRefused(database, run, 'SERVICE_SECRET is missing', { SERVICE_SECRET: '' })
+  })
+
+  test('a backup of a newer release, and one restore beside another', async () => {
+    const [copy, database] = [join(folderOfTest(), 'copy'), await emptyDatabase()]
+    cpSync(backups, copy, { recursive: true })
+    const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY } = service.settings.secrets
+    const secrets = {
+      KEY_PEPPERS: parsePeppers(KEY_PEPPERS),
+      SERVICE_SECRET: parseServiceSecrets(SERVICE_SECRET),
+      MANIFEST_PUBLIC_KEY: [Buffer.from(MANIFEST_PUBLIC_KEY, 'base64')],
+    }
+    const manifest = await readManifest(copy, names[1] ?? '', secrets)
+    const migration = { ...manifest.migration, number: 999, name: '0999-later.sql' }
+    await writeManifest(copy, { ...manifest, migration }, secrets.SERVICE_SECRET)
+    await expectRefused(database, `restore run ${copy} --identity ${identity}`, 'migration 0999-later.sql')
+    await withOwner(database, async (owner) => {
+      await owner.query('select pg_advisory_lock(7142918222)')
+      await expectRefused(database, `restore run ${backups} --identity ${identity}`, 'Another backup or restore runs')
+    })
   })
 
   test('a database that has tables, and a store that has a file', async () => {

@@ -62,6 +62,11 @@ describe('migrate', () => {
     expect(await migrate(database.url, folder)).toEqual([])
   })
 
+  test('applies files until a number, and the others later', async () => {
+    expect(await migrate(database.url, folder, undefined, 1)).toEqual(['0001-notes.sql'])
+    expect(await migrate(database.url, folder)).toEqual(['0002-note-texts.sql'])
+  })
+
   test.each(['0003_index.sql', '003-index.sql', '0003-Index.sql', '0003-index.txt', '.0003-index.sql', 'notes'])(
     'refuses a file named %s, and applies nothing',
     async (name) => {
