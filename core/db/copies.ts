@@ -80,13 +80,11 @@ export const snapshotSchema = z.object({
 })
 export type Snapshot = z.infer<typeof snapshotSchema>
 
-const LOCK = 'select pg_try_advisory_lock(7142918222) as free'
-
 /** One backup or restore of a database runs at a time. */
 export function withCopyConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   return withOwnClient(url, async (client) => {
-    const [lock] = await readRows(client, z.object({ free: z.boolean() }), LOCK)
-    if (lock?.free !== true) throw new OperatorError('Another backup or restore runs: wait until it ends.')
+    const { rowCount } = await client.query('select where pg_try_advisory_lock(7142918222)')
+    if (rowCount !== 1) throw new OperatorError('Another backup or restore runs: wait until it ends.')
     return work(client)
   })
 }
@@ -148,6 +146,5 @@ export async function fillTables<T extends Table & { readonly rows: number }, R>
 }
 
 export async function readState(client: pg.Client): Promise<Snapshot['state']> {
-  return z.tuple([z.object({ state: stateSchema })]).parse((await client.query(`select ${STATE} as state`)).rows)[0]
-    .state
+  return snapshotSchema.pick({ state: true }).parse((await client.query(`select ${STATE} as state`)).rows[0]).state
 }

@@ -30,9 +30,8 @@ export const commands: Commands = [
         const source = { ...input, identity: await readIdentity(identity), secrets: config }
         progress.update('verifying')
         const verified = await verifyBackup(source)
-        const { name } = verified
-        if (check) return [{ backup: name, whole: true }, `Backup ${name} is whole.`]
-        progress.update('restoring')
+        const { name: backup } = verified
+        if (check) return [{ backup, whole: true }, `Backup ${backup} is whole.`]
         const { DATABASE_URL: url, OPERATOR_ACTOR: actor, ARTIFACT_STORE } = config
         const target = { url, actor, store: fileURLToPath(ARTIFACT_STORE) }
         const restored = await restoreBackup(target, source, verified)

@@ -55,15 +55,12 @@ export async function backUp(operator: Operator, { url, store, to, recipient, se
 }
 
 async function assertActive(store: string, active: BackupManifest['state']['active'], secrets: BackupSecrets) {
-  for (const [id, digest] of Object.entries(active)) {
-    const folder = join(store, 'artifacts', id)
-    const ill = `The store lacks the active version ${id}, or has another: see "operator doctor".`
-    await readSignedManifest(folder, secrets.MANIFEST_PUBLIC_KEY, Buffer.from(digest, 'hex')).catch(
-      (cause: unknown) => {
-        throw new OperatorError(ill, { cause })
-      },
-    )
-  }
+  for (const [id, digest] of Object.entries(active))
+    try {
+      await readSignedManifest(join(store, 'artifacts', id), secrets.MANIFEST_PUBLIC_KEY, Buffer.from(digest, 'hex'))
+    } catch (cause) {
+      throw new OperatorError(`The store lacks the active version ${id}, or has another: see "doctor".`, { cause })
+    }
 }
 
 async function filesBelow(folder: string): Promise<readonly string[]> {
@@ -87,7 +84,6 @@ async function removeOld(to: string, keep: number): Promise<readonly string[]> {
 
 interface Source {
   readonly from: string
-  /** A name; absent: the newest one. */
   readonly backup?: string | undefined
   /** Private half of a pair of age. */
   readonly identity: string
