@@ -9,13 +9,11 @@ export function letters(count: number, isUpper: boolean): string {
 }
 
 const VALUES = [1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1] as const
-const LOWER = ['m', 'cm', 'd', 'cd', 'c', 'xc', 'l', 'xl', 'x', 'ix', 'v', 'iv', 'i'] as const
-const UPPER = ['M', 'CM', 'D', 'CD', 'C', 'XC', 'L', 'XL', 'X', 'IX', 'V', 'IV', 'I'] as const
+const NUMERALS = ['m', 'cm', 'd', 'cd', 'c', 'xc', 'l', 'xl', 'x', 'ix', 'v', 'iv', 'i'] as const
 const ROMAN_MAX = 32_767
 
 export function roman(count: number, isUpper: boolean): string {
-  const numerals = isUpper ? UPPER : LOWER
   let [rest, found] = [Math.min(count, ROMAN_MAX), '']
-  for (const [index, value] of VALUES.entries()) for (; rest >= value; rest -= value) found += numerals[index] ?? ''
-  return found
+  for (const [index, value] of VALUES.entries()) for (; rest >= value; rest -= value) found += NUMERALS[index] ?? ''
+  return isUpper ? found.toUpperCase() : found
 }

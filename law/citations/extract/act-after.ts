@@ -1,8 +1,9 @@
-import type { ActMention } from '#law/citations/citation.ts'
+import { actBeside, type ActMention } from '#law/citations/citation.ts'
 import { isLink, languagesIn } from '#law/citations/lexer/languages.ts'
 import { readUsTitleAfter } from '#law/citations/grammars/us.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
+import { NOT_IN_FORCE } from '#law/citations/names/going-on.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
 import { readPlace } from '#law/citations/names/places.ts'
@@ -16,7 +17,7 @@ const LINKS = new Set(
   (
     'of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l ' +
     `d au aux dans , ( ' s eu council commission delegated implementing delegierten current same retained above ` +
-    'new former nouveau ancien projet proposition entwurf entwurfs'
+    'new nouveau nuevo van het'
   ).split(' '),
 )
 const LINKS_MAX = 7
@@ -32,6 +33,8 @@ export function readActAfter(
   aliases: ActAliases,
 ): ActMention | 'non-statutory' | undefined {
   if (isRelative(tokens, at)) return 'non-statutory'
+  // `§ 433 aF BGB`: a former text.
+  if (tokens.raw(at) === 'aF') return actBeside('name:a-f', at + 1)
   const languages = languagesIn(tokens, aliases.languages)
   // `članak 5. Zakona o pčelama`: the number of an ordinal has a full stop.
   const isOrdinal = languages.size > 0 && tokens.reads(at, '.') && tokens.isNumber(at - 1) && tokens.isGlued(at)
@@ -42,7 +45,10 @@ export function readActAfter(
   const clause = startsClause(tokens, at)
   let named: number | undefined
   for (const last = index + LINKS_MAX; index <= last; index += 1) {
-    const mention = readAct(tokens, index, aliases) ?? readUsTitleAfter(tokens, index)
+    // `§ 1 DDR-StGB`: one word.
+    const joined = tokens.reads(index + 1, '-') && tokens.isGlued(index + 2) ? index + 2 : index
+    const mention =
+      readAct(tokens, index, aliases) ?? readUsTitleAfter(tokens, index) ?? readAct(tokens, joined, aliases)
     if (mention !== undefined && mention.sections === undefined && mention.path === undefined) {
       // Books that count anew have provisions of their own.
       const book = tokens.reads(at + 1, 'boek', 'book') && index > at + 3 ? `name:book-${tokens.text(at + 2)}-of-` : ''
@@ -54,12 +60,14 @@ export function readActAfter(
     if (isAnnexOfAct(tokens, index)) index += 1
     // `des österreichischen StGB`, `des geltenden Außensteuergesetzes`: a name begins behind it.
     const adjective = afterAdjective(tokens, index)
-    if (adjective !== undefined && (linked || readAct(tokens, adjective, aliases) !== undefined)) {
+    const isShort = /\p{Lu}\p{L}*\p{Lu}/u.test(tokens.raw(adjective ?? index))
+    if (adjective !== undefined && (linked || isShort || readAct(tokens, adjective, aliases) !== undefined)) {
       named ??= tokens.isCapitalised(index) ? index : adjective
       index = adjective - 1
       continue
     }
-    if (!LINKS.has(tokens.text(index)) && !isLink(tokens.text(index), languages)) break
+    const text = tokens.text(index)
+    if (!LINKS.has(text) && !NOT_IN_FORCE.has(text) && !isLink(text, languages)) break
     linked ||= tokens.isWord(index) && !(tokens.reads(index - 1, ',') && tokens.reads(index, 'the'))
   }
   // `§ 12, the Commission`: another part of the sentence.

@@ -16,8 +16,8 @@ import { readActFirst } from './act-first.ts'
 import { cite } from './citations.ts'
 
 const ATTACHED = /^(?:annex|appendix|supplement|schedule)$/
-const LINKS = new Set(['to', 'zu', 'zum', 'zur', 'a', 'au', 'aux', 'l', "'"])
-const TABLE_LINKS = new Set([...LINKS, 'of', 'under'])
+const LINKS = new Set("to zu zum zur a al all au aux l ' de del dell do da della bij van til k".split(' '))
+const TABLE_LINKS = new Set([...LINKS, 'of', 'under', 'vor'])
 const LINKS_MAX = 3
 
 /** An annex or the like, with the part of it that stands before, and its number if it has one. */

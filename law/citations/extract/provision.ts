@@ -3,6 +3,7 @@ import type { ActMention, Citation, Confidence, Reading } from '#law/citations/c
 import { readComments } from '#law/citations/grammars/us.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { NOT_IN_FORCE } from '#law/citations/names/going-on.ts'
 import { hasFrenchArticle, impliedDesignator, readDesignator } from '#law/citations/provisions/designators.ts'
 import type { Designator } from '#law/citations/provisions/designators.ts'
 import { readList, type Element } from '#law/citations/provisions/lists.ts'
@@ -46,7 +47,10 @@ export function readProvision(
   const reading = cite(tokens, { designator, elements: [{ ...first, from }, ...rest] }, before, aliases, confidence)
   if (before !== undefined || reading === undefined) return reading
   const scope = scopeOf(tokens, end, designator)
-  return { ...reading, citations: reading.citations.map((citation) => ({ ...citation, scope })) }
+  // `ancien article 1382 du code civil`: its number is that of another article today.
+  const former = NOT_IN_FORCE.has(tokens.text(at - 1)) ? `name:${tokens.text(at - 1)}-` : undefined
+  const actOf = ({ act }: Citation) => (former === undefined ? act : act?.replace(/^[a-z]+:/, former))
+  return { ...reading, citations: reading.citations.map((each) => ({ ...each, scope, act: actOf(each) })) }
 }
 
 /** `this Section 8`, `dieser § 4`: a provision of the text that the words stand in. */

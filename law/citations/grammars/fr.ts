@@ -1,6 +1,6 @@
 import { actBeside, numberedAct, type ActMention } from '#law/citations/citation.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
-import { readRoman } from '#law/citations/provisions/numbers.ts'
+import { readRoman } from '#law/citations/provisions/roman.ts'
 
 const NUMBERED = new Set(['loi', 'ordonnance', 'decret'])
 

@@ -5,7 +5,7 @@ import { SOCIAL_VOLUMES } from '#law/citations/grammars/de.ts'
 import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { lex, tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
-import { readRoman } from '#law/citations/provisions/numbers.ts'
+import { readRoman } from '#law/citations/provisions/roman.ts'
 import { asItStands } from './going-on.ts'
 import { readPlace } from './places.ts'
 import { KNOWN_NAMES } from './known-acts.ts'
@@ -82,6 +82,7 @@ export function createActAliases(
     if (part !== undefined) parts.set(part, act)
   }
   const languages = new Set((version.languages ?? []).map((tag) => tag.split('-', 1)[0] ?? '').map(oneNorwegian))
+  const isForeign = [...languages].some((code) => LANGUAGES.has(code))
   const inflected: Node = { next: new Map(), name: undefined }
   const stems = new LRUCache<string, string>({ max: STEMS_MAX })
   const stem = (word: string): string => {
@@ -99,7 +100,8 @@ export function createActAliases(
       const mention =
         find(root, tokens, at) ?? (inflected.next.size > 0 ? find(inflected, tokens, at, stem) : undefined)
       if (mention === undefined || isOtherYear(tokens, mention, years)) return undefined
-      return asItStands(tokens, at, withKind(tokens, mention), version.jurisdictions)
+      const isName = (index: number): boolean => find(root, tokens, index) !== undefined
+      return asItStands(tokens, at, withKind(tokens, mention), version.jurisdictions, isName, isForeign)
     },
     actOfPart: (part) => parts.get(part) ?? (/^10\d\d$/.test(part) ? `cfr:12/${part}` : undefined),
   }
@@ -213,7 +215,7 @@ function matchOf(name: Name, tokens: TokenStream, at: number, end: number): ActM
 /** `CRR2` and `CRR II` are other acts than `CRR`. */
 function isOtherVolume(tokens: TokenStream, end: number, { act, written }: Name): boolean {
   // `Ley 88/2003` is another law than `Ley 88`.
-  if (tokens.isNumber(end - 1)) return tokens.isContinued(end, '/', '-', '–') && tokens.isGlued(end + 1)
+  if (tokens.isNumber(end - 1)) return tokens.isContinued(end, '/', '-', '–', '.', ':', '_') && tokens.isGlued(end + 1)
   if (!tokens.isWord(end - 1) || !isWord(written)) return false
   if (tokens.isGlued(end)) return tokens.isNumber(end)
   return familyOf(act) === 'eu' && /^(?:II|III|IV|V|VI)$/.test(tokens.raw(end))
@@ -238,8 +240,9 @@ const NOUNS_BEFORE_YEAR = ['act', 'order', 'regulations', 'rules', 'ordinance', 
 
 /** `Companies Act 1985`, where the act of this name is of another year. */
 function isOtherYear(tokens: TokenStream, { act, end }: ActMention, years: ReadonlyMap<string, string[]>): boolean {
-  if (!tokens.isYear(end) || !tokens.reads(end - 1, ...NOUNS_BEFORE_YEAR)) return false
-  return years.get(act)?.includes(tokens.text(end)) === false
+  const year = tokens.isNumber(end - 1) ? tokens.skip(end, 'de', 'of', 'von', 'del') : end
+  if (!tokens.isYear(year) || (year === end && !tokens.reads(end - 1, ...NOUNS_BEFORE_YEAR))) return false
+  return years.get(act)?.includes(tokens.text(year)) === false
 }
 
 /** A name with its number in the other figures: `PSD2` is `PSD II`, `MiFID II` is `MiFID 2`. */

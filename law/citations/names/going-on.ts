@@ -29,17 +29,22 @@ const LONGER_NAME_MAX = 10
  * Returns the act that a name means where it stands. It is another one where the name goes on (`BGB-InfoV`, `Data Act
  * 2003 (Fees) Order`), or where a place beside it is not its own (`Code civil suisse`, `Data Protection Act (Ireland)`).
  * @param jurisdictions of the version, whose acts of other schemes are theirs. Unknown: undefined.
+ * @param isName whether the name of an act begins at a position. @param isForeign whether only names have capitals.
  */
 export function asItStands(
   tokens: TokenStream,
   at: number,
   mention: ActMention,
   jurisdictions: readonly string[] | undefined,
+  isName: (at: number) => boolean = () => false,
+  isForeign = false,
 ): ActMention {
   const own = COUNTRIES[familyOf(mention.act)] ?? jurisdictions
   const isUnknown = mention.act.startsWith('name:') || own === undefined
   const from = isUnknown ? at : beforeForeign(tokens, at, own)
-  const end = isUnknown ? longerName(tokens, mention.end) : afterGoingOn(tokens, mention, own)
+  const capital = isForeign ? afterCapital(tokens, mention.end, isName) : undefined
+  const goesOn = isUnknown ? longerName(tokens, mention.end) : afterGoingOn(tokens, at, mention, own, isName)
+  const end = goesOn ?? capital
   if (from === at && (end === undefined || end === mention.end)) return mention
   const words = tokens.slice(from, end ?? mention.end).filter(({ kind }) => kind !== 'sign')
   return actBeside(`name:${words.map(({ text }) => text).join('-')}`, end ?? mention.end)
@@ -63,13 +68,22 @@ function afterForeignPlace(tokens: TokenStream, at: number, own: readonly string
 }
 
 /** What is no law in force, before the name of an act: `projet de Code civil`, `Prop. Treas. Reg.`, `Entwurf des BGB`. */
-const NOT_IN_FORCE = 'draft proposed prop former projet proposition ancien anciens ancienne entwurf entwurfs'.split(' ')
+export const NOT_IN_FORCE: ReadonlySet<string> = new Set(
+  (
+    'draft proposed prop former projet proposition ancien anciens ancienne entwurf entwurfs antiguo derogado anteproyecto ' +
+    'proyecto progetto disegno abrogato projeto ontwerp projekt forslag utkast navrh proiect'
+  ).split(' '),
+)
 
 /** `the Spanish Civil Code`, `Ireland's Data Protection Act`: where a foreign place before the name begins. */
 function beforeForeign(tokens: TokenStream, at: number, own: readonly string[]): number {
-  const linked = tokens.reads(at - 1, 'de', 'du', 'of', 'des', 'der', '.') ? at - 2 : at - 1
+  const linked = tokens.reads(at - 1, 'de', 'du', 'of', 'des', 'der', 'del', 'di', 'van', '.') ? at - 2 : at - 1
   const former = tokens.reads(linked, 'the', 'du') ? linked - 1 : linked
-  if (tokens.reads(former, ...NOT_IN_FORCE)) return former
+  if (NOT_IN_FORCE.has(tokens.text(former))) return former
+  // `DDR-StGB`, `E-BGB`: one word.
+  const isJoined =
+    tokens.reads(at - 1, '-') && tokens.isGlued(at) && tokens.isGlued(at - 1) && tokens.isCapitalised(at - 2)
+  if (isJoined && !isOwn(readPlace(tokens, at - 2)?.codes ?? new Set(), own)) return at - 2
   const isOwned = tokens.reads(at - 1, 's') && tokens.reads(at - 2, "'")
   // `österr. StGB`: an abbreviation.
   const isShort = tokens.reads(at - 1, '.') && /^\p{Ll}/u.test(tokens.raw(at - 2))
@@ -79,11 +93,17 @@ function beforeForeign(tokens: TokenStream, at: number, own: readonly string[]):
   return at
 }
 
-function afterGoingOn(tokens: TokenStream, mention: ActMention, own: readonly string[]): number | undefined {
+function afterGoingOn(
+  tokens: TokenStream,
+  at: number,
+  mention: ActMention,
+  own: readonly string[],
+  isName: (at: number) => boolean,
+): number | undefined {
   const { end } = mention
   const place = afterPlace(tokens, end, own)
   const named = mention.code === true ? undefined : (afterUnknownPlace(tokens, end) ?? longerName(tokens, end))
-  return place ?? named ?? afterBracket(tokens, end) ?? afterCompound(tokens, end)
+  return place ?? named ?? afterBracket(tokens, at, end, own) ?? afterCompound(tokens, end, isName)
 }
 
 /** Countries whose codes stand in brackets beside the name of an act. */
@@ -95,7 +115,7 @@ function isApplied({ text }: { readonly text: string }): boolean {
 
 /** `(Ireland)`, `, Ireland`, `du Québec`, `suisse`, `as it applies in Jersey`. */
 function afterPlace(tokens: TokenStream, end: number, own: readonly string[]): number | undefined {
-  let index = tokens.skip(end, '(', ',')
+  let index = tokens.skip(end, '(', ',', '-', '–')
   const isBracketed = tokens.reads(end, '(')
   for (let links = 0; links < LINKS_MAX && LINKS.has(tokens.text(index)); links += 1) index += 1
   // `in` and `to` alone tell where something happens.
@@ -117,19 +137,37 @@ function afterUnknownPlace(tokens: TokenStream, end: number): number | undefined
   return isLegalNoun(tokens.text(end - 1)) || isLegalNoun(tokens.text(end - 2)) ? last : undefined
 }
 
-/** `Human Rights Act 1998 (Cth)`: brackets after a year hold a place. */
-function afterBracket(tokens: TokenStream, end: number): number | undefined {
-  const isWord = tokens.reads(end, '(') && tokens.reads(end + 2, ')') && /^\p{Lu}\p{Ll}+$/u.test(tokens.raw(end + 1))
-  return isWord && tokens.isYear(end - 1) ? end + 3 : undefined
+/** `Human Rights Act 1998 (Cth)`, `(NSW)`, `(No. 7)`: brackets after a year hold a place, unless its initials. */
+function afterBracket(tokens: TokenStream, at: number, end: number, own: readonly string[]): number | undefined {
+  if (!tokens.reads(end, '(') || !tokens.isYear(end - 1)) return undefined
+  if (tokens.reads(end + 1, 'no') && tokens.isNumber(tokens.skip(end + 2, '.'))) return end + 2
+  const initials = tokens.slice(at, end).map(({ text }) => text[0])
+  const isPlace = /^\p{Lu}\p{L}+$/u.test(tokens.raw(end + 1)) && tokens.text(end + 1) !== initials.slice(0, -1).join('')
+  const isHere = isOwn(readPlace(tokens, end + 1)?.codes ?? new Set([tokens.raw(end + 1)]), own)
+  return isPlace && !isHere && tokens.reads(end + 2, ')') ? end + 3 : undefined
 }
 
-/** `BGB-InfoV`, `BGB a.F.`: another act, and a former text of the act. */
-function afterCompound(tokens: TokenStream, end: number): number | undefined {
+/** `BGB-InfoV`, `BGB InfoV`, `BGB/InfoV`, `BGB aF`, `StGB DDR`: another act, and a former text of the act. */
+function afterCompound(tokens: TokenStream, end: number, isName: (at: number) => boolean): number | undefined {
+  if (isName(end)) return undefined
   if (tokens.reads(end, 'a') && tokens.reads(end + 1, '.') && tokens.reads(end + 2, 'f'))
     return tokens.skip(end + 3, '.')
-  if (tokens.reads(end, 'entwurf')) return end + 1
-  const isJoined = tokens.reads(end, '-', '–') && tokens.isGlued(end) && tokens.isGlued(end + 1)
-  return isJoined && /\p{L}\p{Lu}|^\p{Lu}+$/u.test(tokens.raw(end + 1)) ? end + 2 : undefined
+  const isFormer = tokens.reads(end, 'alte', 'alter', 'fruhere', 'fruherer') && tokens.reads(end + 1, 'fassung')
+  if (isFormer) return end + 2
+  if (tokens.reads(end, 'entwurf') || /^(?:aF|CH|LI|LU|DDR|\p{Lu}\p{Ll}+[VGO])$/u.test(tokens.raw(end))) return end + 1
+  const dash = tokens.reads(end, '-', '–', '/', '_', '+') ? end : undefined
+  if (dash === undefined || isName(end + 1)) return undefined
+  const isJoined = tokens.isGlued(end) && tokens.isGlued(end + 1) && tokens.isWord(end + 1)
+  const goesOn = isJoined ? /\p{L}\p{Lu}|^\p{Lu}+$|^(?:neu|alt|Entwurfs?|Reform|Kommentars?)$/u : /\p{Ll}[VGO]$/u
+  return goesOn.test(tokens.raw(end + 1)) ? end + 2 : undefined
+}
+
+/** `Ley General de Faroles Públicos`, `… de Faroles y Puentes`: where only names have capitals, they belong to one. */
+function afterCapital(tokens: TokenStream, end: number, isName: (at: number) => boolean): number | undefined {
+  const at = tokens.skip(end, 'y', 'e', 'i', 'og', 'och', 'si')
+  const isWord = /^\p{Lu}\p{Ll}{2,}$/u.test(tokens.raw(at)) && tokens.isCapitalised(end - 1)
+  if (!isWord || isName(at) || FUNCTION_WORD_FORMS.has(tokens.text(at))) return undefined
+  return readDesignator(tokens, at) === undefined ? at + 1 : undefined
 }
 
 /** `Data Act 2003 (Fees) Order 2004`: the position after a longer name that ends with another noun of legislation. */

@@ -1,7 +1,7 @@
 import { isPrivateOrder } from '#law/citations/grammars/de.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
-import { readRoman } from '#law/citations/provisions/numbers.ts'
+import { readRoman } from '#law/citations/provisions/roman.ts'
 import type { ActAliases } from './aliases.ts'
 import { isLegalNoun, isTreaty } from './nouns.ts'
 

@@ -15,7 +15,7 @@ const TRIMMED_MAX = 3
 const STEM_MIN = 4
 /** Endings of adjectives and their inflections: `belge`, `Spanish`, `schweizerischen`, `senegalais`, `argentino`. */
 const ENDINGS =
-  /^(?:i?an[aos]?|i?en(?:nes?|s)?|ea?n(?:ne)?|ain(?:es?|s)?|[aio]|es?|[aeio]s|n|ens?[eio]|ino|ina|es[aei]?|(?:oi|ai)s(?:es?)?|i?sh|er|er?n?isc?h(?:e[mnrs]?)?|isc?h(?:e[mnrs]?)?|(?:i|en|an)?sk(?:[aei]|t|ie?go|iej|eho|ej|ega)?|ol[aeio]?s?|i?que|aki?|ais|ese|ian[aio]|ich?e)?$/
+  /^(?:(?:es)?isch(?:e[mnrs]?)?|i?an[aos]?|i?en(?:nes?|s)?|ea?n(?:ne)?|ain(?:es?|s)?|[aio]|es?|[aeio]s|n|ens?[eio]|ino|ina|es[aei]?|(?:oi|ai)s(?:es?)?|i?sh|er|er?n?isc?h(?:e[mnrs]?)?|isc?h(?:e[mnrs]?)?|(?:i|en|an)?sk(?:[aei]|t|ie?go|iej|eho|ej|ega)?|ol[aeio]?s?|i?que|aki?|ais|ese|ian[aio]|ich?e)?$/
 
 /**
  * Adjectives that no ending gives, by country; states and provinces, which have acts of their own; and names of several

@@ -2,7 +2,7 @@ import { actBeside, type ActMention } from '#law/citations/citation.ts'
 import { readGermanName } from '#law/citations/grammars/de.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchName } from '#law/citations/grammars/fr.ts'
-import { endOfForeignName, languagesIn } from '#law/citations/lexer/languages.ts'
+import { endOfForeignName, LANGUAGES, languagesIn } from '#law/citations/lexer/languages.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import type { ActAliases } from './aliases.ts'
@@ -40,7 +40,17 @@ export function readWrittenName(
   if (named !== undefined || foreign !== undefined || !linked) return named ?? foreign
   const isConstitution = tokens.reads(at, 'constitution', 'verfassung', 'bundesverfassung')
   const constitution = isConstitution ? actBeside(`name:${tokens.text(at)}`, at + 1) : undefined
-  return readLowerCaseAct(tokens, at) ?? readLawOf(tokens, at) ?? constitution
+  return readLowerCaseAct(tokens, at) ?? readLawOf(tokens, at) ?? constitution ?? readCapitals(tokens, at, aliases)
+}
+
+/** `de la Resolución 12`, `del Decreto-Ley 12`: behind a link, in languages where only names have capitals. */
+function readCapitals(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+  const isForeign = [...languagesIn(tokens, aliases.languages)].some((code) => LANGUAGES.has(code))
+  if (!isForeign || FUNCTION_WORD_FORMS.has(tokens.text(at)) || readDesignator(tokens, at) !== undefined)
+    return undefined
+  let end = at
+  while (tokens.isCapitalised(end) || (end > at && (tokens.isNumber(end) || isHyphenated(tokens, end)))) end += 1
+  return end === at ? undefined : actBeside(`name:${wordsOf(tokens, at, end)}`, end)
 }
 
 /** Reads such a name with no provision before it. A function word or a kind of provision begins none. */

@@ -1,6 +1,7 @@
 import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { readBrackets, readDesignation, readRoman, wholeNumber, type Designation } from './numbers.ts'
+import { readBrackets, readDesignation, wholeNumber, type Designation } from './numbers.ts'
+import { readRoman } from './roman.ts'
 
 export interface Designator {
   readonly kind: DesignatorKind
@@ -208,7 +209,9 @@ const TABLES = new Set(['table', 'figure', 'exhibit', 'note', 'attachment', 'tab
 /** `Table 2`, `Table 1 to Subpart A`, `notes` before what they are under. */
 export function tableAt(tokens: TokenStream, at: number): { readonly name: string; readonly end: number } | undefined {
   const word = tokens.text(at)
-  const isNote = /^notes?$/.test(word) && tokens.reads(at + 1, 'to', 'under')
+  const isNote =
+    /^(?:notes?|notas?|anmerkung|fussnote|vorbemerkung)$/.test(word) &&
+    tokens.reads(at + 1, 'to', 'under', 'zu', 'vor', 'al', 'del')
   if (isNote && readDesignator(tokens, at + 2)?.plural !== true) return { name: 'note', end: at + 1 }
   if (!TABLES.has(word) || !(tokens.isNumber(at + 1) || /^[A-Z]$/.test(tokens.raw(at + 1)))) return undefined
   // `Table A-1`.

@@ -1,7 +1,8 @@
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
-import { isContainer, readNumber, type Designator, type DesignatorKind } from './designators.ts'
-import { readBrackets, readRoman, type Designation, type Part } from './numbers.ts'
+import { isContainer, readDesignator, readNumber, type Designator, type DesignatorKind } from './designators.ts'
+import { readBrackets, type Designation, type Part } from './numbers.ts'
 import { readQualifier, readQualifiers, readSibling, type Qualified } from './qualifiers.ts'
+import { readRoman } from './roman.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
@@ -64,14 +65,16 @@ export function readFirst(tokens: TokenStream, designator: Designator): Element 
 function qualified(tokens: TokenStream, designator: Designator, from: number, designation: Designation): Element {
   const { parts, end, hyphen } = designation
   const more = readQualifiers(tokens, end, DIVISIONS[designator.kind], hasSigns(tokens, designator))
-  const [first, ...rest] = [...parts, ...more.parts]
-  // `42 U.S.C. § 1983 note`: a note that hangs under a provision is another one.
-  const note = tokens.skip(tokens.skip(more.end, ',', '('), 'historical', 'statutory', 'revision', 'editorial')
-  if (first !== undefined && isNote(tokens, note)) {
-    const to = tokens.skip(note + 1, tokens.reads(more.end, '(') ? ')' : '.')
-    return { parts: [{ ...first, text: `${first.text}-note` }, ...rest], from, to }
+  const all = [...parts, ...more.parts]
+  // `42 U.S.C. § 1983 note`, `12 CFR 1003.2, Appendix A`: what hangs under a provision is another one.
+  const hung = hungAt(tokens, more.end, designator)
+  if (hung === undefined) return { parts: all, from, to: more.end, hyphen: hyphen && more.parts.length === 0 }
+  const own = all.findLastIndex(({ kind }) => kind === 'main')
+  return {
+    parts: all.map((part, index) => (index === own ? { ...part, text: part.text + hung.name } : part)),
+    from,
+    to: hung.to,
   }
-  return { parts: [...parts, ...more.parts], from, to: more.end, hyphen: hyphen && more.parts.length === 0 }
 }
 
 /** Articles in whose language a section sign is a paragraph: `article 6, § 1`, but not `Art. 6, § 1`. */
@@ -80,6 +83,16 @@ function hasSigns(tokens: TokenStream, { kind, end }: Designator): boolean {
   return (
     kind === 'article' && (!tokens.isCapitalised(at) || tokens.reads(at, 'article', 'articolo', 'articulo', 'artigo'))
   )
+}
+
+/** What hangs under a section: a note, an appendix, a supplement. */
+function hungAt(tokens: TokenStream, at: number, { kind }: Designator): { name: string; to: number } | undefined {
+  const note = tokens.skip(tokens.skip(at, ',', '('), 'historical', 'statutory', 'revision', 'editorial')
+  if (isNote(tokens, note)) return { name: '-note', to: tokens.skip(note + 1, tokens.reads(at, '(') ? ')' : '.') }
+  const under = kind === 'section' || kind === 'sign' ? readDesignator(tokens, tokens.skip(at, ',')) : undefined
+  if (under?.kind !== 'appendix' && under?.kind !== 'supplement') return undefined
+  const number = readNumber(tokens, under.end, under)
+  return number && { name: `-${under.kind}-${number.parts.map(({ text }) => text).join('/')}`, to: number.end }
 }
 
 /** A noun, and no verb as in `note that …`. */
@@ -196,6 +209,8 @@ function afterConnector(tokens: TokenStream, at: number): number | undefined {
   while (index < at + 2) {
     const token = tokens.get(index)
     const isAnd = token !== undefined && FOREIGN_AND.has(token.raw) && tokens.isNumber(index + 1)
+    // `§ 300gg-91, -92`: the end of another number.
+    if (index > at && tokens.reads(index, '-') && tokens.isGlued(index + 1)) return undefined
     if (token === undefined || !(CONNECTORS.has(token.text) || isAnd || (token.text === 'a' && token.raw === 'à')))
       break
     index += 1

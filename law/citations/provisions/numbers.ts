@@ -1,4 +1,5 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { ROMAN_PARAGRAPH } from './roman.ts'
 
 /** Longer designations are cut; no provision has more levels. */
 const PARTS_MAX = 16
@@ -33,11 +34,12 @@ interface Piece {
  * the EU end with `VO`; the exceptions are legal forms of companies.
  */
 const NATIONAL_ACT = /^(?!(?:AG|KG|OHG|UG|EG)$)\p{Lu}\p{L}{0,8}(?:\p{L}[GB]|[GB]|[^V]O)$/u
-const SUFFIX = /^[a-z]{1,2}$/
+const SUFFIX = /^(?:[a-z]{1,2}|([a-z])\1{2,3})$/
 const COUNTING = new Set('st nd rd th km kg mg ml cm mm gb mb k m h x am pm er re eme'.split(' '))
 const INSERTED = /^(?:bis|ter|quater|(?:quinqu|sex|sept|oct|no[nv]|vic|tric|[a-z]*dec)ies)$/
 const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
 const LETTER_ENDS: readonly string[] = [',', ';', ':', '?', ')', '–', 'und', 'oder', 'bis', 'ff']
+const LETTER_APART_ENDS = /^(?:,|de|du|del|della|do|da|of|van|)$/
 const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
 
 /**
@@ -121,7 +123,7 @@ function readSeries(tokens: TokenStream, at: number): { prefix: string; end: num
 function readPiece(tokens: TokenStream, at: number, dashed = false): Piece | undefined {
   const digits = tokens.digits(at, 1, 6)
   if (digits === undefined) return undefined
-  const suffixed = readSuffix(tokens, at + 1)
+  const suffixed = readSuffix(tokens, at + 1, dashed)
   if (suffixed === undefined) return undefined
   let text = digits + suffixed.text
   let { end } = suffixed
@@ -244,13 +246,13 @@ function isQuantity(tokens: TokenStream, at: number): boolean {
 
 /** `515–8`, `1395w–4`: ranges ascend, so this dash is a hyphen. */
 function descends(tokens: TokenStream, at: number): boolean {
-  if (!tokens.reads(at, '–') || tokens.reads(at + 2, '.') || tokens.reads(at - 2, '.')) return false
+  if (!tokens.reads(at, '–') || tokens.reads(at + 2, '.')) return false
   const isLettered = tokens.isWord(at - 1) && tokens.isGlued(at - 1)
   return Number(tokens.text(isLettered ? at - 2 : at - 1)) > Number(tokens.text(at + 1)) - Number(isLettered)
 }
 
 /** Reads the suffix of digits. Undefined if it makes them something else (`5th`, `10km`). */
-function readSuffix(tokens: TokenStream, at: number): { text: string; end: number } | undefined {
+function readSuffix(tokens: TokenStream, at: number, dashed = false): { text: string; end: number } | undefined {
   const token = tokens.get(at)
   if (token?.glued === true && token.text.startsWith('^')) return { text: token.text, end: at + 1 }
   // `artículo 14º`, `artigo 1.º`: an ordinal.
@@ -268,11 +270,18 @@ function readSuffix(tokens: TokenStream, at: number): { text: string; end: numbe
       ? { text: `${token.text}-${tokens.text(at + 1)}`, end: at + 2 }
       : { text: token.text, end: at + 1 }
   }
-  if (!token.glued) return isLetterApart(tokens, at) ? { text: token.text, end: at + 1 } : { text: '', end: at }
+  if (!token.glued) {
+    if (!isLetterApart(tokens, at)) return { text: '', end: at }
+    // `article 39 A bis`.
+    const more = INSERTED.test(tokens.text(at + 1)) ? tokens.text(at + 1) : ''
+    const letter = /\p{Lu}/u.test(token.raw) ? `-${token.text}` : token.text
+    return { text: letter + more, end: more === '' ? at + 1 : at + 2 }
+  }
   if (isBeforeNationalAct(tokens, at) && ROMAN_PARAGRAPH.test(token.raw)) return { text: '', end: at }
   if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }
-  if (token.text === 'er' || token.text === 'ff' || token.text === 'f')
-    return { text: token.text === 'f' ? 'f' : '', end: at + 1 }
+  // `42 U.S.C. 1395ff` is a section of its own; `§ 433ff` goes on.
+  const isOwn = dashed || tokens.reads(at - 2, 'section')
+  if (token.text === 'er' || (token.text === 'ff' && !isOwn)) return { text: '', end: at + 1 }
   return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text)
     ? { text: token.text, end: at + 1 }
     : undefined
@@ -280,9 +289,12 @@ function readSuffix(tokens: TokenStream, at: number): { text: string; end: numbe
 
 /** `§ 312 g BGB`, `§ 613 a Abs. 5 BGB`, `§ 312 g II BGB`: a letter apart from the number of a German provision. */
 function isLetterApart(tokens: TokenStream, at: number): boolean {
+  // `article 39 A du code`, `artículo 5 A`.
+  const next = tokens.get(at + 1)
+  if (/^[A-HJ-UWYZ]$/.test(tokens.raw(at)))
+    return LETTER_APART_ENDS.test(next?.text ?? '') || INSERTED.test(next?.text ?? '')
   if (!/^[a-z]$/.test(tokens.raw(at))) return false
   if (tokens.reads(at + 1, 'abs', 'absatz', 'des')) return true
-  const next = tokens.get(at + 1)
   if (tokens.isSectionSign(at - 2) && (next === undefined || LETTER_ENDS.includes(next.text))) return true
   return (
     isBeforeNationalAct(tokens, at) || (ROMAN_PARAGRAPH.test(tokens.raw(at + 1)) && isBeforeNationalAct(tokens, at + 1))
@@ -305,16 +317,4 @@ function textOf(tokens: TokenStream, from: number, to: number): string {
     text += tokens.text(index)
   }
   return text
-}
-
-/** Capitals that may number a paragraph: `§ 823 I BGB`. */
-export const ROMAN_PARAGRAPH = /^[IVX]{1,5}$/
-const ROMAN = /^(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
-const ROMAN_VALUES: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50 }
-
-/** The value of a Roman numeral: `xiv` → 14. Undefined if it is none. */
-export function readRoman(text: string): number | undefined {
-  if (!ROMAN.test(text)) return undefined
-  const values = [...text].map((letter) => ROMAN_VALUES[letter] ?? 0)
-  return values.reduce((sum, value, at) => sum + (value < (values[at + 1] ?? 0) ? -value : value), 0)
 }

@@ -1,6 +1,7 @@
 import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PARAGRAPH, type Part } from './numbers.ts'
+import { kindOf, readBrackets, readDesignation, readLetter, type Part } from './numbers.ts'
+import { readRoman, ROMAN_PARAGRAPH } from './roman.ts'
 
 /**
  * Words that name a part below an article or section. Words of one level replace each other: `Abs. 1 und Abs. 2`. The

@@ -1,4 +1,5 @@
 import { firstIndex } from '#core/platform/first-index.ts'
+import { readRoman } from '#law/citations/provisions/roman.ts'
 
 /** An enumerated list in which a line of a text stands, outermost first among several. */
 interface OpenList {
@@ -22,7 +23,6 @@ const MARK =
 /** Of items without a mark below a line that introduces them, and of the rows of a table below its head. */
 const INTRODUCES = /[:—–]\s*$/
 const [PLAIN, TABLE] = ['(plain', '(table'] as const
-const ROMAN = /^(?:x{0,3})(?:ix|iv|v?i{0,3})$/i
 
 interface Numbered {
   readonly style: string
@@ -170,20 +170,13 @@ function numbersOf(line: string): readonly Numbered[] {
       style: `${kind}${isUpper ? 'A' : 'a'}${letters.length}`,
       number: (letters[0]?.codePointAt(0) ?? 0) - 96,
     })
-  if (ROMAN.test(written)) found.push({ style: `${kind}${isUpper ? 'I' : 'i'}`, number: romanNumber(letters) })
+  const roman = readRoman(letters.join(''))
+  if (roman !== undefined) found.push({ style: `${kind}${isUpper ? 'I' : 'i'}`, number: roman })
   return found
 }
 
 function indentOf(line: string): number {
   return line.length - line.trimStart().length
-}
-
-function romanNumber(letters: readonly string[]): number {
-  const values: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10 }
-  return letters.reduce((sum, letter, index) => {
-    const [value, next] = [values[letter] ?? 0, values[letters[index + 1] ?? ''] ?? 0]
-    return value < next ? sum - value : sum + value
-  }, 0)
 }
 
 function lastOf(before: string, separator: RegExp): string {
