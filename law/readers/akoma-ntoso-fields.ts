@@ -125,7 +125,9 @@ export function createPeriods(read: ReadTree): (element: MarkupElement) => Stand
     ]),
   )
   return (element) => {
-    const intervals = groups.get((attribute(element, 'period') ?? '').replace(/^#/, '')) ?? []
+    const [start, end] = [attribute(element, 'start'), attribute(element, 'end')]
+    const own = isWithin(element, 'meta') || (start ?? end) === undefined ? [] : [[dayOf(start), dayOf(end)]]
+    const intervals = groups.get((attribute(element, 'period') ?? '').replace(/^#/, '')) ?? own
     if (day === undefined || intervals.length === 0) return undefined
     const isIn = intervals.some(([from, to]) => (from ?? '') <= day && (to === undefined || to > day))
     if (isIn) return undefined
@@ -133,17 +135,42 @@ export function createPeriods(read: ReadTree): (element: MarkupElement) => Stand
   }
 }
 
-/** Periods that name no group of times of the document. */
+/** Modifications by which a text is no law (Akoma Ntoso 1.0, section 5.9). */
+const ENDS = /^(?:repeal|endOfForce|endOfEfficacy|inapplication|uncostitutionality|unconstitutionality|suspension)$/i
+
+/** Periods that name no times of the document, and texts that its analysis says are gone. */
 export function unreadPeriods({ tree: { root } }: ReadTree): readonly ReaderLoss[] {
-  const known = new Set(
-    allNamed(firstNamed(root, 'meta'), 'temporalGroup').map((each) => attribute(each, 'eId', 'id', 'GUID')),
+  const meta = firstNamed(root, 'meta')
+  const keys = (name: string) => new Set(allNamed(meta, name).map((each) => attribute(each, 'eId', 'id', 'GUID')))
+  const [groups, events] = [keys('temporalGroup'), keys('eventRef')]
+  const isUnknown = (reference: string | undefined, known: ReadonlySet<string | undefined>): boolean =>
+    reference !== undefined && !known.has(reference.replace(/^#/, ''))
+  const ended = new Set(
+    ['textualMod', 'forceMod', 'efficacyMod']
+      .flatMap((name) => allNamed(firstNamed(meta, 'passiveModifications'), name))
+      .filter((each) => ENDS.test(attribute(each, 'type') ?? ''))
+      .flatMap((each) => childrenNamed(each, 'destination').map((to) => attribute(to, 'href') ?? '')),
   )
-  const unread = [...descendants(root)].filter((each) => {
-    const period = attribute(each, 'period')
-    return period !== undefined && !isWithin(each, 'meta') && !known.has(period.replace(/^#/, ''))
-  })
-  const [first] = unread
-  return first === undefined ? [] : [{ name: 'period of unknown times', count: unread.length, line: first.line }]
+  const durations = allNamed(meta, 'timeInterval').filter(
+    (each) => attribute(each, 'duration') !== undefined && attribute(each, 'end') === undefined,
+  )
+  const named = (name: string) => (each: MarkupElement) => ({ name, count: 1, line: each.line })
+  const body = [...descendants(root)].filter((each) => !isWithin(each, 'meta'))
+  return [
+    ...durations.map(named('time that states its duration')),
+    ...body
+      .filter(
+        (each) =>
+          isUnknown(attribute(each, 'period'), groups) ||
+          ['start', 'end'].some(
+            (name) => /^#/.test(attribute(each, name) ?? '') && isUnknown(attribute(each, name), events),
+          ),
+      )
+      .map(named('period of unknown times')),
+    ...body
+      .filter((each) => each.standing === undefined && ended.has(`#${attribute(each, 'eId', 'id')}`) && textOf(each))
+      .map(named('text that a modification has ended')),
+  ]
 }
 
 type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom' | 'effectiveTo'>

@@ -104,7 +104,7 @@ export const CLML: MarkupFormat = {
   fields: fieldsOf,
   cite: citationOf,
   warnings: warningsOf,
-  losses: ({ tree }) => retainedTexts(tree.root),
+  losses: ({ tree }) => [...retainedTexts(tree.root), ...otherTexts(tree.root)],
 }
 
 /** Ids say what a provision of an instrument is; a file without them says what kind of instrument it is. */
@@ -263,6 +263,22 @@ function retainedTexts(root: MarkupElement): readonly ReaderLoss[] {
   const [first] = kept
   const name = 'Repeal whose text is retained for another extent'
   return first === undefined ? [] : [{ name, count: kept.length, line: first.line }]
+}
+
+/** Texts for other extents or times than those of the file, and changes that its publisher has not made in it. */
+function otherTexts(root: MarkupElement): readonly ReaderLoss[] {
+  const all = [root, ...descendants(root)]
+  const losing = (name: string, { line }: MarkupElement): ReaderLoss => ({ name, count: 1, line })
+  const day = dayOf(root)
+  return all.flatMap((each) => {
+    const extent = attribute(each, 'RestrictExtent')
+    if (each.name === 'UnappliedEffect' && attribute(each, 'RequiresApplied') !== 'false')
+      return [losing('change that the publisher has not made in the text', each)]
+    if (each === root && (dayIn(attribute(each, 'RestrictEndDate')) ?? '9999') <= (day ?? ''))
+      return [losing('end of the act before the day of its text', each)]
+    const isElsewhere = extent !== undefined && !/\b[EWS]\b|^(?:GB|UK)$/.test(extent) && each.standing === undefined
+    return isElsewhere ? [losing(`extent ${extent}`, each)] : []
+  })
 }
 
 function warningsOf({ tree: { root } }: ReadTree): readonly ReaderWarning[] {

@@ -62,7 +62,7 @@ function ruleOf(mark: string): string | undefined {
   if (VOID.test(name)) return undefined
   if (/(?:^|\s)hidden(?=[\s=/]|$)/i.test(attributes) || valueOf('aria-hidden') === 'true') return STANDING_RULES.hidden
   const standing = standingOfStyle(valueOf('style')) ?? standingOfClasses(valueOf('class'))
-  return standing === undefined ? undefined : STANDING_RULES[standing]
+  return standing === undefined || standing === 'unread' ? undefined : STANDING_RULES[standing]
 }
 
 /** Returns a function that gives the end of what a mark leaves out; undefined where it has none. */

@@ -1,6 +1,6 @@
 import { foldKey } from '#core/identity/fold.ts'
 import { standingOfStyle, type Standing } from './standing.ts'
-import { allNamed, writtenIn, type MarkupElement } from './tree.ts'
+import { allNamed, descendants, firstNamed, textOf, writtenIn, type MarkupElement } from './tree.ts'
 import type { ReaderLoss } from './document.ts'
 
 type Matches = (element: MarkupElement) => boolean
@@ -8,13 +8,19 @@ type Matches = (element: MarkupElement) => boolean
 interface StyleRule {
   readonly selector: string
   readonly matches: Matches | undefined
-  readonly standing: Standing
+  /** `unread` where it is not understood whether it applies, or what it shows. */
+  readonly standing: Standing | 'unread'
 }
 
 /** States of a page in use, and what stands beside the text of an element. */
-const NOT_ITSELF = /:(?:after|before|hover|focus|active|visited|target|checked|disabled|empty|:)/i
-/** Rules for some screens, for print alone and for movements say nothing. */
+const IN_USE =
+  /:(?:hover|focus|active|visited|target|checked|disabled|empty|:?(?!before|after)[a-z-]*(?:selection|marker|scroll|backdrop|placeholder|first-l))/i
+const BESIDE = /::?(?:before|after)$/i
+/** Words and numbers that a rule puts beside a text. */
+const ADDS = /(?:^|;)\s*content\s*:[^;]*(?:["'][^"'\\;]*[\p{L}\p{N}]|counter|attr)/iu
+/** Rules for print, for movements and for fonts say nothing of a page. */
 const SHOWN = /^@(?:media\s+(?:only\s+)?(?:all|screen)$|supports\b|layer\b)/i
+const ELSEWHERE = /^@(?:media\s+(?:only\s+)?(?:print|speech)|[\w-]*keyframes|font-face|page|counter-style|property)/i
 const RULES_MAX = 2_000
 
 /**
@@ -22,42 +28,63 @@ const RULES_MAX = 2_000
  * (CSS 2.2, chapter 5).
  */
 export function createStyles(root: MarkupElement): (element: MarkupElement) => Standing | undefined {
-  const rules = rulesOf(root).filter(({ matches }) => matches !== undefined)
+  const rules = rulesOf(root)
   return (element) => {
     if (element.name === 'dialog' && !element.attributes.has('open')) return 'hidden'
-    return rules.find(({ matches }) => matches?.(element) === true)?.standing
+    const rule = rules.find(({ matches, standing }) => standing !== 'unread' && matches?.(element) === true)
+    return rule?.standing === 'unread' ? undefined : rule?.standing
   }
 }
 
-/** The rules that hide or strike and whose selectors are not understood. */
+/** The rules that hide, strike or add, and that are not understood: their selector, or when they apply to a text. */
 export function unreadStyles(root: MarkupElement): readonly ReaderLoss[] {
-  return rulesOf(root).flatMap(({ selector, matches }) =>
-    matches === undefined ? [{ name: `style rule ${selector.slice(0, 60)}`, count: 1, line: 1 }] : [],
-  )
+  const unread = rulesOf(root).filter(({ matches, standing }) => matches === undefined || standing === 'unread')
+  const shown =
+    unread.length === 0 ? [] : [...descendants(firstNamed(root, 'body') ?? root)].filter((each) => textOf(each))
+  return unread
+    .filter(({ matches }) => matches === undefined || shown.some(matches))
+    .map(({ selector }) => ({ name: `style rule ${selector.slice(0, 60)}`, count: 1, line: 1 }))
 }
 
 function rulesOf(root: MarkupElement): readonly StyleRule[] {
   const rules: StyleRule[] = []
+  const add = (heads: readonly string[], declarations: string): void => {
+    const conditions = heads.filter((each) => each.startsWith('@'))
+    const stated = standingOfStyle(declarations) ?? (ADDS.test(declarations) ? 'unread' : undefined)
+    if (stated === undefined || conditions.some((each) => ELSEWHERE.test(each))) return
+    const standing = conditions.every((each) => SHOWN.test(each)) ? stated : 'unread'
+    const nested = heads.filter((each) => !each.startsWith('@')).map((each) => each.split(','))
+    const [first = [], ...inner] = nested
+    const selectors = inner.reduce((outer, own) => outer.flatMap((each) => own.map((one) => within(each, one))), first)
+    for (const selector of selectors.map((each) => each.trim())) {
+      const isBeside = BESIDE.test(selector)
+      if (rules.length >= RULES_MAX || IN_USE.test(selector) || isBeside !== ADDS.test(declarations)) continue
+      rules.push({
+        selector,
+        matches: matcherOf(selector.replace(BESIDE, '')),
+        standing: isBeside ? 'unread' : standing,
+      })
+    }
+  }
   for (const sheet of allNamed(root, 'style')) {
     const css = writtenIn(sheet).replaceAll(/\/\*[\s\S]*?\*\/|<!--|-->/g, ' ')
     const heads: string[] = []
     let from = 0
     for (const { index, 0: brace } of css.matchAll(/[{}]/g)) {
       const written = css.slice(from, index)
+      const own = brace === '{' ? written.slice(0, written.lastIndexOf(';') + 1) : written
       from = index + 1
-      if (brace === '{') {
-        heads.push(written.slice(written.lastIndexOf(';') + 1).trim())
-        continue
-      }
-      const head = heads.pop() ?? '@'
-      const standing = standingOfStyle(written)
-      if (standing === undefined || head.startsWith('@') || !heads.every((each) => SHOWN.test(each))) continue
-      for (const selector of head.split(',').map((each) => each.trim()))
-        if (!NOT_ITSELF.test(selector) && rules.length < RULES_MAX)
-          rules.push({ selector, matches: matcherOf(selector), standing })
+      if (heads.length > 0) add(heads, own)
+      if (brace === '{') heads.push(written.slice(own.length).trim())
+      else heads.pop()
     }
   }
   return rules
+}
+
+/** A selector within another one (CSS Nesting 1). */
+function within(outer: string, own: string): string {
+  return own.includes('&') ? own.replaceAll('&', outer.trim()) : `${outer.trim()} ${own.trim()}`
 }
 
 /** Undefined for a selector of another form than names, classes, ids and attributes, within each other. */

@@ -9,15 +9,22 @@ import { oneLine, wordSet } from './tree.ts'
 /** German federal law has what amended it before its provisions. */
 const HEAD_CHARACTERS = 4_000
 
-/** The plain fields of front matter. A long value goes on in indented lines (YAML 1.2, plain and folded scalars). */
+/**
+ * The fields of front matter. A long value goes on in indented lines (YAML 1.2, plain and folded scalars); a field within
+ * another one has the names of both, and one that is stated twice both values.
+ */
 export function metadataOf(front: string): ReadonlyMap<string, string> {
-  const fields = front.matchAll(/^([A-Za-z_][\w-]*):[ \t]+(\S.*(?:\r?\n[ \t]+\S.*)*)$/gm)
-  return new Map(
-    Array.from(fields, ([, name = '', value = '']) => [
-      name,
-      oneLine(value.replace(/^[>|][+-]?\s+/, '')).replace(/^(["'])(.*)\1$/, '$2'),
-    ]),
-  )
+  const fields = new Map<string, string>()
+  let around = ''
+  for (const [, indent = '', name = '', value = ''] of front.matchAll(
+    /^([ \t]*)(?:- )?["']?([A-Za-z_][\w-]*)["']?[ \t]*:(?:[ \t]+|$)(.*(?:\r?\n(?:[ \t]+(?![\w-]+[ \t]*:\s)|- )\S.*)*)/gm,
+  )) {
+    if (indent === '') around = name
+    const key = indent === '' ? name : `${around}.${name}`
+    const plain = oneLine(value.replace(/^[>|][+-]?\s+/, '')).replace(/^(["'])(.*)\1$/, '$2')
+    if (plain !== '') fields.set(key, fields.has(key) ? `${fields.get(key)}; ${plain}` : plain)
+  }
+  return fields
 }
 
 /** Fields of front matter that the reader reads. */
@@ -71,7 +78,7 @@ export function contradictsStatus(metadata: ReadonlyMap<string, string>): boolea
 /** Whether a text is no law on a day: as enacted, or the latest one whatever the day. */
 export function stateOf(metadata: ReadonlyMap<string, string> = new Map()): string | undefined {
   const state = metadata.get('text_state')
-  return state === POINT_IN_TIME || !isPublished(metadata) ? undefined : state
+  return state === POINT_IN_TIME ? undefined : state
 }
 
 /** The day from which a text is law: the country's own key, or the day of its last change once the act is in force. */
@@ -144,6 +151,6 @@ export function fieldsOf({ path, tree: { metadata = new Map(), decoded } }: Read
     publishedAt: dated(signed, 'enactment') ?? dated(published),
     effectiveFrom:
       dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded.slice(0, HEAD_CHARACTERS), signed),
-    effectiveTo: dated(endIn(metadata.get('effective_to'), 1)),
+    effectiveTo: dated(endIn(metadata.get('effective_to') ?? metadata.get('effective_until'), 1)),
   }
 }

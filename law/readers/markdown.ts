@@ -38,14 +38,31 @@ export const MARKDOWN: MarkupFormat = {
     !head.trimStart().startsWith('{'),
   roles: () => (element) => lineRole(element, true),
   fields: fieldsOf,
-  losses: (read) => [...unreadStatus(read), ...picturesIn(read)],
+  losses: (read) => [...unreadStatus(read), ...unreadMarks(read)],
   cite: germanCitation,
 }
 
-/** A picture stays in the text as it is written, and what it shows is not read. */
-function picturesIn({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
-  const found = texts.filter(({ parent, value }) => parent.name !== 'omitted' && /!\[[^\]\n]*\][([]/.test(value))
-  return found.length === 0 ? [] : [{ name: 'picture', count: found.length, line: found[0]?.line ?? 1 }]
+/** Marks of other kinds of Markdown and of HTML: they stay in the text as written, and what they say is not read. */
+const UNREAD: readonly (readonly [name: string, mark: RegExp])[] = [
+  ['picture', /!\[[^\]\n]*\][([]/],
+  ['sign of struck text', /~~|(?<![~\\\w])~(?=[^\s~])[^~\n]+~(?!~)|\\(?:sout|st|[bx]?cancel|[hv]?phantom)\b/],
+  ['mark of an edit', /\{(?:--|\+\+|~~|==|>>)/],
+  ['class in braces', /\{:?\s*(?:#[\w-]+\s+)?\.[a-z]/i],
+  ['fenced division', /^:{3,}\s*\S/m],
+  ['comment of another notation', /^%%|^\+{3}\s*$|\{\/\*|\{%|<\?|<!\[|<![a-z]|^\[[^\]\n]+\]:\s*(?:#|<>)/im],
+  [
+    'element of HTML',
+    /<(?:style|template|details|svg|dialog|object|iframe|noscript|script|font|form|textarea|select)\b/i,
+  ],
+  ['colour of letters', /\sstyle\s*=\s*["'][^"']*(?<!-)color\s*:/i],
+]
+
+function unreadMarks({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
+  return texts.flatMap(({ parent, value, line }) =>
+    parent.name === 'omitted'
+      ? []
+      : UNREAD.flatMap(([name, mark]) => (mark.test(value) ? [{ name, count: 1, line }] : [])),
+  )
 }
 
 function parseMarkdown(bytes: Uint8Array, path: string): MarkupTree {
@@ -301,8 +318,13 @@ function headingsOf(body: string, before: number): readonly Heading[] {
 
 /** Returns the line after the front matter, from 0. */
 function frontMatterEnd(decoded: string, starts: readonly number[]): number {
-  if (!/^---[ \t]*\r?\n/.test(decoded)) return 0
-  for (let line = 1; line < Math.min(starts.length - 1, 2_000); line += 1)
+  const [before] = /^\s*(?=---[ \t]*\r?\n)/.exec(decoded) ?? []
+  if (before === undefined) return 0
+  for (
+    let line = starts.findIndex((start) => start > before.length);
+    line < Math.min(starts.length - 1, 2_000);
+    line += 1
+  )
     if (/^(?:---|\.\.\.)\s*$/.test(decoded.slice(starts[line], starts[line + 1]))) return line + 1
   return 0
 }

@@ -25,6 +25,7 @@ import { MARKDOWN } from './markdown.ts'
 import { PDF } from './pdf.ts'
 import { provisionName } from './provision-marks.ts'
 import { REGML } from './regml.ts'
+import { saysNoForce } from './standing.ts'
 import { UnreadableFile, descendants, textOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { USLM } from './uslm.ts'
 import { markStanding } from './vocabulary.ts'
@@ -122,12 +123,12 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     tree,
     coverage: coverageOf(tree, provisions, omitted),
     warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
-    losses: [
+    losses: counted([
       ...unknown,
-      ...counted(walked.losses),
+      ...walked.losses,
       ...(format.losses?.(read) ?? []),
       ...unmarked(format.format, provisions),
-    ],
+    ]),
     cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
 }
@@ -146,16 +147,33 @@ function counted(losses: readonly ReaderLoss[]): readonly ReaderLoss[] {
 const NO_PROVISIONS = /^(?:document|act|heading|division|part|chapter|title|preamble|preface|introduction|notes?|body)$/
 const UNMARKED_CHARACTERS_MAX = 20_000
 
-/** A long text in which nothing names a provision is no reading of an act. */
+/** A heading that says in brackets that its text is no law. */
+const SAYS_GONE =
+  /[([]\s*(?:repealed|revoked|rescinded|omitted|expired|ceased|not (?:yet )?in force|prospective|spent|aufgehoben|weggefallen|außer kraft|abrog|derogad|suprimid|supprim|soppress|vervallen|upphäv|ophæv|opphev|uchylon|zrušen)/iu
+
+/** A long text in which nothing names a provision is no reading of an act, nor is one that says that it is gone. */
 function unmarked(format: ReaderFormat, provisions: readonly Provision[]): readonly ReaderLoss[] {
   const written = provisions.filter(({ text }) => text !== undefined)
   const isShell =
     format === 'eur-lex' && !written.some(({ kind }) => /^(?:article|recital|annex|correction)$/.test(kind))
   if (isShell) return [{ name: 'page of an act without a provision', count: 1, line: 1 }]
+  const struck = written.filter(({ text = '' }) => /[\u0335-\u0338]/.test(text))
+  const gone = written.filter(({ standing, label, heading, text = '' }) => {
+    const named = `${label} ${heading}`
+    // The heading may be the text, with the marks around it.
+    return standing === undefined && SAYS_GONE.test(named) && text.length > named.length + 12 && !saysNoForce(text)
+  })
+  const said = [
+    ...struck.map(({ line }) => ({ name: 'struck characters', count: 1, line })),
+    ...gone.map(({ line }) => ({ name: 'text below a heading that says it is gone', count: 1, line })),
+  ]
   const length = written.reduce((sum, { text = '' }) => sum + text.length, 0)
-  if (length <= UNMARKED_CHARACTERS_MAX) return []
-  if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return []
-  return [{ name: `no mark of a provision in more than ${UNMARKED_CHARACTERS_MAX} characters`, count: 1, line: 1 }]
+  if (length <= UNMARKED_CHARACTERS_MAX) return said
+  if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return said
+  return [
+    ...said,
+    { name: `no mark of a provision in more than ${UNMARKED_CHARACTERS_MAX} characters`, count: 1, line: 1 },
+  ]
 }
 
 /** Reads the whole of a file, if it is not larger than a reader takes. */

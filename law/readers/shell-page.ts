@@ -1,3 +1,4 @@
+import { foldKey } from '#core/identity/fold.ts'
 import type { ReaderLoss } from './document.ts'
 import { unreadStyles } from './html-style.ts'
 import { allNamed, attribute, descendants, firstNamed, textOf, writtenIn, type MarkupElement } from './tree.ts'
@@ -10,15 +11,22 @@ const SCRIPTED_CHARACTERS_MAX = 60
 
 const WHITE = /^(?:white|#fff(?:fff)?|rgb\(255,255,255\))$/i
 
-/** White letters on a ground that nothing around them colours. */
-function isWhite(element: MarkupElement): boolean {
+/** A colour that an element states for its letters or its ground. */
+function colourOf(element: MarkupElement, property: string, name: string): string | undefined {
   const style = (attribute(element, 'style') ?? '').replaceAll(/\s+/g, '')
-  const colour =
-    /(?:^|;)color:([^;!]+)/i.exec(style)?.[1] ?? (element.name === 'font' ? attribute(element, 'color') : '')
-  if (!WHITE.test(colour ?? '')) return false
-  for (let next: MarkupElement | undefined = element; next !== undefined; next = next.parent)
-    if (next.attributes.has('bgcolor') || /background/i.test(attribute(next, 'style') ?? '')) return false
-  return true
+  const stated = new RegExp(`(?:^|;)${property}:([^;!]+)`, 'i').exec(style)?.[1] ?? attribute(element, name)
+  return stated === undefined ? undefined : WHITE.test(stated) ? 'white' : foldKey(stated)
+}
+
+/** Letters in the colour of the nearest ground, which is white where nothing around them states one. */
+function isUnseen(element: MarkupElement): boolean {
+  const colour = colourOf(element, 'color', element.name === 'font' ? 'color' : '')
+  if (colour === undefined) return false
+  for (let next: MarkupElement | undefined = element; next !== undefined; next = next.parent) {
+    const ground = colourOf(next, 'background(?:-color)?', 'bgcolor')
+    if (ground !== undefined) return ground === colour
+  }
+  return colour === 'white'
 }
 
 /** What a page shows, or hides, in another way than by its text. */
@@ -32,10 +40,12 @@ export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
       ? undefined
       : INSTEAD.exec(`${text} ${textOf(firstNamed(root, 'noscript')) ?? ''}`)?.[0]
   const scripts = allNamed(root, 'script').some((each) => each.attributes.has('src') || writtenIn(each).trim() !== '')
-  const white = [...descendants(body)].filter((each) => isWhite(each) && textOf(each) !== undefined)
+  const white = [...descendants(body)].filter((each) => isUnseen(each) && textOf(each) !== undefined)
+  const closed = allNamed(body, 'details').filter((each) => !each.attributes.has('open'))
   return [
     ...unreadStyles(root),
     ...(white.length === 0 ? [] : [{ name: 'white text', count: white.length, line: white[0]?.line ?? line }]),
+    ...closed.map(({ line: at }) => ({ name: 'closed details', count: 1, line: at })),
     ...(phrase === undefined ? [] : [{ name: `page that says "${phrase}"`, count: 1, line }]),
     ...(scripts && text.length < SCRIPTED_CHARACTERS_MAX
       ? [{ name: 'page whose text a script brings', count: 1, line }]

@@ -67,16 +67,34 @@ export function standingOfClasses(classes: string): Standing | undefined {
   return undefined
 }
 
-const HIDES =
-  /^(?:display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:0*\.?0*%?|font-size:0(?:\.0*)?[a-z%]*|color:transparent|mso-hide:all|(?:text-indent|left|right|top|margin-left):-\d{3,}.*|clip:rect\(0.*|clip-path:inset\((?:50|100)%\).*)$/
+/** A declaration of CSS by which no letter is shown, without its spaces. */
+const HIDES = new RegExp(
+  `^(?:${[
+    'display:none|(?:content-)?visibility:(?:hidden|collapse)|mso-hide:all|clip:rect\\(.*|zoom:0.*',
+    String.raw`opacity:0*(?:\.0\d*)?(?:e.*)?%?|.*filter:.*opacity\(0\D.*`,
+    String.raw`font-size:0+(?:\.0+)?[a-z%]*|font:[a-z-]*0[a-z%/].*`,
+    String.raw`(?:-webkit-text-fill-)?color:(?:transparent|#(?:[\da-f]{3}0|[\da-f]{6}00)|\w+\((?:(?:[^,/]*,){3}|[^,/]*/)0*(?:\.0+)?%?\))`,
+    String.raw`(?:text-indent|left|right|top|bottom|margin(?:-\w+)?):-\d{3,}.*|clip-path:inset\((?:50|100)%\).*`,
+    String.raw`(?:transform:)?scale[\w]*[(:]0(?:\.0+)?(?:\D.*)?|(?:transform:)?translate\w*[(:].*-?\d{4,}.*`,
+  ].join('|')})$`,
+)
+/** A declaration that may hide a text, and of which it is not read whether it does. */
+const MAY_HIDE =
+  /^(?:clip-path|(?:-webkit-)?mask[\w-]*|filter|transform|translate|scale|zoom|all|animation[\w-]*):(?!none|normal|initial|inherit|auto|1(?:00%)?$|rotate\([^,]*\)$)|^font-size:[01]?(?:\.\d+)?(?:px|pt)$|^(?:(?:max-)?(?:height|width)|line-height):0(?:[a-z%]+)?$|^(?:display|visibility|opacity|color|font(?:-size)?|text-decoration[\w-]*):.*(?:var|calc|env|attr)\(/
 
-/** What declarations of CSS say of a text: struck through, or not shown. */
-export function standingOfStyle(style: string): Standing | undefined {
-  if (!/line-through|none|hid|collapse|0|transparent/i.test(style)) return undefined
-  for (const declaration of foldKey(style).split(';')) {
+/** What declarations of CSS say of a text: struck through, or not shown; `unread` where that is not understood. */
+export function standingOfStyle(style: string): Standing | 'unread' | undefined {
+  let found: 'unread' | undefined
+  const plain = style
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/\\([\da-f]{1,6})\s?/gi, (_, code: string) =>
+      String.fromCodePoint(Number.parseInt(code, 16) % 0x11_00_00),
+    )
+  for (const declaration of foldKey(plain).split(';')) {
     const stated = declaration.replace('!important', '').replaceAll(/\s+/g, '')
     if (/^[\w-]*text-decoration[\w-]*:.*line-through/.test(stated)) return 'struck'
     if (HIDES.test(stated)) return 'hidden'
+    if (MAY_HIDE.test(stated)) found = 'unread'
   }
-  return undefined
+  return found
 }

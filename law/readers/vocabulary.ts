@@ -1,3 +1,4 @@
+import { foldKey } from '#core/identity/fold.ts'
 import { READER_BOUNDS } from './bounds.ts'
 import { MATHML } from './drawn.ts'
 import type { ReaderLoss } from './document.ts'
@@ -66,7 +67,17 @@ export function markStanding(root: MarkupElement, vocabulary: Vocabulary): reado
 
 /** A value of an attribute that says that something is out of force. */
 const SAYS_STANDING =
-  /^(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded|not[ -]?in[ -]?force)$/i
+  /^#?(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded)$|(?:^|[/#:-])not[ -]?in[ -]?force$/i
+/** Words of names that may say it: of classes and of kinds. */
+const MAY_SAY =
+  /^(?:old|previous|former|historic(?:al)?|superseded|expired|ended|obsolete|future|pending|annulled|quashed|void|omit(?:ted)?|spent|lapsed|inactive|draft|proposed|strike|strikethrough|deleted|repealed|revoked|force)$/
+const NAMES_A_KIND = wordSet('class name type role kind rend outputclass Type Class')
+
+function maySay(attribute: string, value: string): boolean {
+  if (SAYS_STANDING.test(value)) return true
+  const words = NAMES_A_KIND.has(attribute) ? value.split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u) : []
+  return words.some((word) => MAY_SAY.test(foldKey(word)))
+}
 
 class Marker {
   readonly #vocabulary: Vocabulary
@@ -104,10 +115,14 @@ class Marker {
       const value = written.trim()
       const table = values.get(attribute)
       const stated = table === undefined ? presented(attribute, value) : table.get(value)
+      if (stated === 'unread') {
+        if (element.children.length > 0) this.#lose(`${attribute}="${value.slice(0, 40)}"`, line)
+        continue
+      }
       if (stated === undefined) {
         const isKnown = table === undefined && isNamed(attribute, attributes)
         if (!isKnown && table === undefined) this.#lose(`attribute ${attribute}`, line)
-        else if (!isKnown || SAYS_STANDING.test(value)) this.#lose(`${attribute}="${value.slice(0, 40)}"`, line)
+        else if (!isKnown || maySay(attribute, value)) this.#lose(`${attribute}="${value.slice(0, 40)}"`, line)
       } else if (stated !== 'in force') found ??= stated
     }
     return found
@@ -117,7 +132,7 @@ class Marker {
   #struckOf({ name, attributes }: MarkupElement): Standing | undefined {
     const shown = [...attributes]
       .map(([attribute, value]) => presented(attribute, value))
-      .find((each) => each !== undefined)
+      .find((each) => each !== undefined && each !== 'unread')
     return this.#vocabulary.out.get(name) ?? shown
   }
 
@@ -132,11 +147,16 @@ class Marker {
 function isNamed(attribute: string, attributes: ReadonlySet<string> | undefined): boolean {
   if (attributes === undefined || attributes.has(attribute)) return true
   const isOpen = attributes.has('data-*') && /^(?:data|aria|xmlns)[-:]|^(?:on|v|ng)[a-z-]/.test(attribute)
-  return isOpen && !/repeal|delet|struck|strike|revok|in-?force|prospect|suspend|status|validity/i.test(attribute)
+  return (
+    isOpen &&
+    !/repeal|delet|struck|strike|revok|in-?force|prospect|suspend|status|valid|expir|until|effective|-end|(?:^v|^ng)-(?:show|hide|if|else)/i.test(
+      attribute,
+    )
+  )
 }
 
 /** What the attributes say that hide or strike text in every format. */
-function presented(attribute: string, value: string): Standing | undefined {
+function presented(attribute: string, value: string): Standing | 'unread' | undefined {
   switch (attribute) {
     case 'style':
       return standingOfStyle(value)
@@ -145,7 +165,9 @@ function presented(attribute: string, value: string): Standing | undefined {
     case 'hidden':
       return value === 'false' ? undefined : 'hidden'
     case 'aria-hidden':
-      return value === 'true' ? 'hidden' : undefined
+      return value === 'true' ? 'hidden' : /^(?:false|undefined)?$/.test(value) ? undefined : 'unread'
+    case 'popover':
+      return 'hidden'
     default:
       return undefined
   }

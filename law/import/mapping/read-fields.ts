@@ -76,8 +76,8 @@ export function metadataFieldOf(placeholder: string): readonly string[] {
  */
 const END_WORDS: ReadonlySet<string> = new Set(
   (
-    'end ends ended ending to until till thru through valid validity status void stale inactive active obsolete ' +
-    'historic historical superseded force former bis ende gueltig gultig kraft status fin jusqu etat vigueur valable'
+    'end ends ended ending to until till thru through valid validity status void stale draft suspended pending inactive active obsolete ' +
+    'historic historical superseded force former bis ende gueltig gultig kraft status fin jusqu etat vigueur valable estado vigencia vigente situacion stato vigore stand'
   ).split(' '),
 )
 const END_STEMS =
@@ -85,13 +85,15 @@ const END_STEMS =
 
 /** Texts of a field that state that a text is no longer law. */
 const ENDED =
-  /^(?:repealed|revoked|withdrawn|superseded|expired|ended|lapsed|annulled|rescinded|obsolete|(?:no longer|not) in force|aufgehoben|ausser kraft|abroge|perime)e?$/
+  /^(?:repealed|revoked|withdrawn|superseded|expired|ended|lapsed|annulled|rescinded|obsolete|historic(?:al)?|(?:no longer|not) in force|aufgehoben|ausser kraft|abroge|perime|derogad[ao]|abrogat[ao])e?$/
 
 /** True where the name or the text of a field says that it may state the end or the status of a text. */
 export function looksLikeEnd(name: string, text: string | undefined): boolean {
   const words = wordsOf(name)
   if (words.some((word) => END_WORDS.has(word) || END_STEMS.test(word))) return true
-  return text !== undefined && text.length <= 60 && ENDED.test(wordsOf(text).join(' '))
+  // A list, or fields within one: `[repealed]`, `{status: repealed}`.
+  const stated = text === undefined || text.length > 200 ? [] : text.split(/[{}[\],:;]/)
+  return stated.some((each) => each.length <= 60 && ENDED.test(wordsOf(each).join(' ')))
 }
 
 /** Splits `effectiveTo`, `effective_to` and `Effective-To` into the same words. */
