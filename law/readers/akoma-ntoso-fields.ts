@@ -163,7 +163,7 @@ export function unreadPeriods({ tree: { root } }: ReadTree): readonly ReaderLoss
         (each) =>
           isUnknown(attribute(each, 'period'), groups) ||
           ['start', 'end'].some(
-            (name) => /^#/.test(attribute(each, name) ?? '') && isUnknown(attribute(each, name), events),
+            (name) => attribute(each, name)?.startsWith('#') === true && isUnknown(attribute(each, name), events),
           ),
       )
       .map(named('period of unknown times')),

@@ -57,11 +57,59 @@ export const DOCX: MarkupFormat = {
     const drawn = Number(metadata?.get('drawn') ?? 0)
     const unknown = allNamed(root, 'sym').filter((each) => !SYMBOLS.has(symbolOf(each)))
     return [
+      ...[...descendants(root)].flatMap((each) => {
+        const name = unseenBy(each)
+        return name === undefined || each.parent?.parent?.standing !== undefined
+          ? []
+          : [{ name, count: 1, line: each.line }]
+      }),
       ...(drawn === 0 ? [] : [{ name: 'characters of drawings', count: drawn, line: 1 }]),
       ...unknown.map((each) => ({ name: `sign ${symbolOf(each)}`, count: 1, line: each.line })),
     ]
   },
 }
+
+/** Properties by which a text may not be seen, by their names: tests of their values, in the units of Word. */
+const UNSEEN: Readonly<Record<string, (value: number, element: MarkupElement) => boolean>> = {
+  sz: (value) => value > 2 && value < 6,
+  w: (value) => value < 20,
+  position: (value) => Math.abs(value) > 100,
+  spacing: (value) => value < -100,
+  trHeight: (value, each) => value < 60 && attribute(each, 'hRule') === 'exact',
+  framePr: (_, each) => ['x', 'y'].some((name) => Number(attribute(each, name) ?? 0) < -500),
+}
+
+/** What of a document is not seen, or not in its main part. */
+function unseenBy(element: MarkupElement): string | undefined {
+  const { name, parent } = element
+  if (name === 'altChunk' || name === 'contentPart') return 'embedded document'
+  if (name === 'showingPlcHdr') return 'placeholder of a form'
+  if (UNSEEN[name]?.(Number(attribute(element, 'val') ?? Number.NaN), element) === true)
+    return `text of ${name} out of sight`
+  if (name !== 'color' || parent?.name !== 'rPr') return undefined
+  const isGround = /^(?:background|light)1$/.test(attribute(element, 'themeColor') ?? '')
+  const colour = isGround ? 'FFFFFF' : (attribute(element, 'val') ?? '').toUpperCase()
+  return colour === (groundOf(parent) ?? 'FFFFFF') ? 'text in the colour of its ground' : undefined
+}
+
+/** The colour of the nearest ground that a run, its paragraph or its cell states. */
+function groundOf(properties: MarkupElement): string | undefined {
+  for (let next: MarkupElement | undefined = properties.parent; next !== undefined; next = next.parent) {
+    const stated = childNamed(next, 'rPr', 'pPr', 'tcPr', 'tblPr')
+    const fill =
+      attribute(childNamed(stated, 'shd'), 'fill') ?? HIGHLIGHTS.get(valueOf(childNamed(stated, 'highlight')))
+    if (fill !== undefined && fill !== 'auto') return fill.toUpperCase()
+  }
+  return undefined
+}
+
+const HIGHLIGHTS: ReadonlyMap<string | undefined, string> = new Map([
+  ['black', '000000'],
+  ['white', 'FFFFFF'],
+  ['yellow', 'FFFF00'],
+  ['red', 'FF0000'],
+])
+const valueOf = (property: MarkupElement | undefined): string | undefined => attribute(property, 'val')
 
 function paragraphRole(paragraph: MarkupElement): Role {
   if (attribute(paragraph, 'kind') === 'toc') return CONTENTS

@@ -111,6 +111,29 @@ export function unreadStatus({ path, tree: { metadata = new Map() } }: ReadTree)
   ].map((name) => ({ name, count: 1, line: 1 }))
 }
 
+/** Marks of other kinds of Markdown and of HTML: they stay in the text as written, and what they say is not read. */
+const UNREAD: readonly (readonly [name: string, mark: RegExp])[] = [
+  ['picture', /!\[[^\]\n]*\][([]/],
+  ['sign of struck text', /~~|(?<![~\\\w])~(?=[^\s~])[^~\n]+~(?!~)|\\(?:sout|st|[bx]?cancel|[hv]?phantom)\b/],
+  ['mark of an edit', /\{(?:--|\+\+|~~|==|>>)/],
+  ['class in braces', /\{:?\s*(?:#[\w-]+\s+)?\.[a-z]/i],
+  ['fenced division', /^:{3,}\s*\S/m],
+  ['comment of another notation', /^%%|^\+{3}\s*$|\{\/\*|\{%|<\?|<!\[|<![a-z]|^\[[^\]\n]+\]:\s*(?:#|<>)/im],
+  [
+    'element of HTML',
+    /<(?:style|template|details|svg|dialog|object|iframe|noscript|script|font|form|textarea|select)\b/i,
+  ],
+  ['colour of letters', /\sstyle\s*=\s*["'][^"']*(?<!-)color\s*:/i],
+]
+
+export function unreadMarks({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
+  return texts.flatMap(({ parent, value, line }) =>
+    parent.name === 'omitted'
+      ? []
+      : UNREAD.flatMap(([name, mark]) => (mark.test(value) ? [{ name, count: 1, line }] : [])),
+  )
+}
+
 const RULE_OF_STATE: Readonly<Record<string, DateRule>> = { as_enacted: 'publication', current: 'amendment-date' }
 
 /** Fields of a collection of law; of what the file does not state none is made up. */

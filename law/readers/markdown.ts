@@ -3,8 +3,7 @@ import { READER_BOUNDS } from './bounds.ts'
 import { commentsIn } from './comments.ts'
 import { decode } from './decode.ts'
 import { germanCitation } from './german-citation.ts'
-import type { ReaderLoss } from './document.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
+import type { MarkupFormat } from './format.ts'
 import {
   contradictsStatus,
   dayInName,
@@ -12,6 +11,7 @@ import {
   isPublished,
   metadataOf,
   standingOf,
+  unreadMarks,
   unreadStatus,
 } from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
@@ -40,29 +40,6 @@ export const MARKDOWN: MarkupFormat = {
   fields: fieldsOf,
   losses: (read) => [...unreadStatus(read), ...unreadMarks(read)],
   cite: germanCitation,
-}
-
-/** Marks of other kinds of Markdown and of HTML: they stay in the text as written, and what they say is not read. */
-const UNREAD: readonly (readonly [name: string, mark: RegExp])[] = [
-  ['picture', /!\[[^\]\n]*\][([]/],
-  ['sign of struck text', /~~|(?<![~\\\w])~(?=[^\s~])[^~\n]+~(?!~)|\\(?:sout|st|[bx]?cancel|[hv]?phantom)\b/],
-  ['mark of an edit', /\{(?:--|\+\+|~~|==|>>)/],
-  ['class in braces', /\{:?\s*(?:#[\w-]+\s+)?\.[a-z]/i],
-  ['fenced division', /^:{3,}\s*\S/m],
-  ['comment of another notation', /^%%|^\+{3}\s*$|\{\/\*|\{%|<\?|<!\[|<![a-z]|^\[[^\]\n]+\]:\s*(?:#|<>)/im],
-  [
-    'element of HTML',
-    /<(?:style|template|details|svg|dialog|object|iframe|noscript|script|font|form|textarea|select)\b/i,
-  ],
-  ['colour of letters', /\sstyle\s*=\s*["'][^"']*(?<!-)color\s*:/i],
-]
-
-function unreadMarks({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
-  return texts.flatMap(({ parent, value, line }) =>
-    parent.name === 'omitted'
-      ? []
-      : UNREAD.flatMap(([name, mark]) => (mark.test(value) ? [{ name, count: 1, line }] : [])),
-  )
 }
 
 function parseMarkdown(bytes: Uint8Array, path: string): MarkupTree {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { getResolvedPDFJS, type getDocumentProxy } from 'unpdf'
 import type { PdfText } from './pdf-columns.ts'
 import type { Standing } from './standing.ts'
@@ -10,18 +11,42 @@ const INVISIBLE: ReadonlySet<unknown> = new Set([3, 7])
 const SCANNED_SHARE = 0.9
 
 /** Cuts a text where one part of it is hidden or struck, and says so of each part. */
-type Marks = <T extends PdfText>(text: T) => readonly T[]
+type Marks = <T extends PdfText & { readonly quarters?: number | undefined }>(text: T) => readonly T[]
 
-/** Returns a function that marks the texts of a page in their order, by modes of text and by annotations that strike. */
-export async function marksOf(page: Page): Promise<Marks> {
-  const struck = await struckBoxes(page)
-  const isHidden = await hiddenLetters(page)
+/** Annotations that strike out, and those that say something of a text, which is not read. */
+const STRIKES: ReadonlySet<unknown> = new Set(['StrikeOut', 'Redact'])
+const SPEAKS = /^(?:Squiggly|Ink|Line|PolyLine|Polygon|Square|Circle|FreeText|Stamp|Caret)$/
+
+/**
+ * Returns a function that marks the texts of a page in their order, by how they are drawn and what is drawn over them.
+ * @param isShown whether a layer is. @param say is told of annotations that are not read.
+ */
+export async function marksOf(
+  page: Page,
+  isShown: (layer: unknown) => boolean,
+  say: (annotation: string) => void,
+): Promise<Marks> {
+  const annotations: readonly Annotation[] = await page.getAnnotations()
+  for (const { subtype } of annotations) if (SPEAKS.test(String(subtype))) say(String(subtype))
+  const struck = struckBoxes(annotations)
+  const { next, lines, fills } = await drawingOf(page, isShown)
   return (text) => {
     const letters = [...text.text]
     const wide = text.width / Math.max(1, letters.length)
     const standings = letters.map((letter, index): Standing | undefined => {
       const middle = text.x + wide * (index + 0.5)
-      if (/\S/.test(letter) && isHidden(letter)) return 'hidden'
+      if (!/\S/.test(letter)) return undefined
+      const drawn = next(letter)
+      const point = { x: middle, y: text.y + text.size * 0.3 }
+      if (text.size < SIZE_MIN || drawn?.isHidden === true) return 'hidden'
+      // Places of letters are known of upright text.
+      if (text.quarters !== 0) return undefined
+      if (drawn !== undefined && isUnseen(drawn, point, fills)) return 'hidden'
+      const isCrossed = lines.some(
+        ({ left, right, bottom }) =>
+          left <= middle && middle <= right && bottom > text.y + text.size * 0.12 && bottom < text.y + text.size * 0.5,
+      )
+      if (isCrossed) return 'struck'
       return struck.some(
         ({ left, right, bottom, top }) =>
           left < middle && middle < right && bottom <= text.y + text.size * 0.3 && text.y <= top,
@@ -63,11 +88,15 @@ interface Box {
   readonly top: number
 }
 
-async function struckBoxes(page: Page): Promise<readonly Box[]> {
-  const annotations: readonly { subtype?: unknown; quadPoints?: unknown; rect?: unknown }[] =
-    await page.getAnnotations()
+interface Annotation {
+  readonly subtype?: unknown
+  readonly quadPoints?: unknown
+  readonly rect?: unknown
+}
+
+function struckBoxes(annotations: readonly Annotation[]): readonly Box[] {
   return annotations
-    .filter(({ subtype }) => subtype === 'StrikeOut')
+    .filter(({ subtype }) => STRIKES.has(subtype))
     .flatMap(({ quadPoints, rect }) => {
       const points = numbersOf(quadPoints)
       const boxes = Array.from({ length: Math.floor(points.length / 8) }, (_, index) =>
@@ -86,32 +115,160 @@ function boxAround(points: readonly number[]): Box {
   return { left: Math.min(...xs), right: Math.max(...xs), bottom: Math.min(...ys), top: Math.max(...ys) }
 }
 
-/** Returns a function that says of the letters of a page, in their order, whether they are not shown. */
-async function hiddenLetters(page: Page): Promise<(letter: string) => boolean> {
+/** Smaller letters are not seen, in points. */
+const SIZE_MIN = 1
+const THIN_MAX = 2
+const LINE_MIN = 4
+const BOXES_MAX = 5_000
+const OPAQUE_MIN = 0.5
+const CONTRAST_MIN = 24
+
+/** A letter as it is drawn, or a ground: its place in the order of drawing, and its colour where it has one. */
+interface Drawn {
+  readonly order: number
+  readonly colour: string | undefined
+}
+interface Letter extends Drawn {
+  readonly letter: string
+  readonly isHidden: boolean
+  readonly clip: Box | undefined
+}
+type Fill = Drawn & Box
+
+function holds({ left, right, bottom, top }: Box, { x, y }: { readonly x: number; readonly y: number }): boolean {
+  return left <= x && x <= right && bottom <= y && y <= top
+}
+
+/** Whether a letter is in no ink, in the colour of its ground, outside of what is shown, or below what covers it. */
+function isUnseen(letter: Letter, point: { readonly x: number; readonly y: number }, fills: readonly Fill[]): boolean {
+  if (letter.clip !== undefined && !holds(letter.clip, point)) return true
+  const around = fills.filter((each) => holds(each, point))
+  if (around.some(({ order, colour }) => order > letter.order && colour !== undefined)) return true
+  const ground = around.findLast(({ order }) => order < letter.order)
+  const colour = ground === undefined ? '#ffffff' : ground.colour
+  return colour !== undefined && letter.colour !== undefined && contrast(colour, letter.colour) < CONTRAST_MIN
+}
+
+function contrast(a: string, b: string): number {
+  const parts = (colour: string) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
+  return parts(a).reduce((sum, value, index) => sum + Math.abs(value - (parts(b)[index] ?? 0)), 0)
+}
+
+/** The graphics state as far as it decides what is seen (ISO 32000-1, section 8.4). */
+interface Graphics {
+  readonly mode: unknown
+  readonly colour: string | undefined
+  readonly alpha: number
+  readonly scale: number
+  readonly matrix: readonly number[]
+  readonly clip: Box | undefined
+}
+const PLAIN: Graphics = { mode: 0, colour: '#000000', alpha: 1, scale: 1, matrix: [1, 0, 0, 1, 0, 0], clip: undefined }
+
+interface Drawing {
+  /** The next letter of the text of the page; undefined where none is found. */
+  readonly next: (letter: string) => Letter | undefined
+  /** Thin boxes, which strike what they cross. */
+  readonly lines: readonly Box[]
+  readonly fills: readonly Fill[]
+}
+
+/** Follows the operators of a page. */
+async function drawingOf(page: Page, isShown: (layer: unknown) => boolean): Promise<Drawing> {
   const { OPS } = await getResolvedPDFJS()
   const { fnArray, argsArray } = await page.getOperatorList()
-  if (!fnArray.includes(OPS.setTextRenderingMode)) return () => false
-  const letters: { readonly letter: string; readonly isHidden: boolean }[] = []
-  const modes: unknown[] = []
-  let mode: unknown = 0
-  for (const [index, operator] of fnArray.entries()) {
-    const stated: unknown = argsArray[index]
+  const [letters, lines, fills, saved, layers]: [Letter[], Box[], Fill[], Graphics[], boolean[]] = [[], [], [], [], []]
+  const paints = new Set<unknown>([OPS.fill, OPS.eoFill, OPS.fillStroke, OPS.eoFillStroke, OPS.closeFillStroke])
+  const images = new Set<unknown>([OPS.paintImageXObject, OPS.paintInlineImageXObject, OPS.paintImageMaskXObject])
+  let [state, isClip, isNote] = [PLAIN, false, false]
+  const isDrawn = () => state.alpha >= OPAQUE_MIN && !layers.includes(true) && !isNote
+  for (const [order, operator] of fnArray.entries()) {
+    const stated: unknown = argsArray[order]
     const args: readonly unknown[] = Array.isArray(stated) ? stated : []
-    if (operator === OPS.save) modes.push(mode)
-    else if (operator === OPS.restore) mode = modes.pop() ?? 0
-    else if (operator === OPS.setTextRenderingMode) [mode] = args
-    else if (operator === OPS.showText)
-      for (const letter of glyphsOf(args[0])) letters.push({ letter, isHidden: INVISIBLE.has(mode) })
+    if (operator === OPS.save) saved.push(state)
+    else if (operator === OPS.restore || operator === OPS.paintFormXObjectEnd) state = saved.pop() ?? PLAIN
+    else if (operator === OPS.paintFormXObjectBegin) {
+      saved.push(state)
+      state = { ...state, matrix: product(state.matrix, numbersOf(args[0])) }
+    } else if (operator === OPS.transform) state = { ...state, matrix: product(state.matrix, args.map(Number)) }
+    else if (operator === OPS.setFillRGBColor) state = { ...state, colour: hexOf(args[0]) }
+    else if (operator === OPS.setFillColorN) state = { ...state, colour: undefined }
+    else if (operator === OPS.setGState) state = { ...state, alpha: alphaOf(args[0]) ?? state.alpha }
+    else if (operator === OPS.setTextRenderingMode) state = { ...state, mode: args[0] }
+    else if (operator === OPS.setHScale) state = { ...state, scale: Number(args[0]) }
+    else if (operator === OPS.beginMarkedContent) layers.push(false)
+    else if (operator === OPS.beginMarkedContentProps) layers.push(args[0] === 'OC' && !isShown(args[1]))
+    else if (operator === OPS.endMarkedContent) layers.pop()
+    else if (operator === OPS.beginAnnotation || operator === OPS.endAnnotation)
+      isNote = operator === OPS.beginAnnotation
+    else if (operator === OPS.clip || operator === OPS.eoClip) isClip = true
+    else if (images.has(operator) && fills.length < BOXES_MAX)
+      fills.push({ ...boxIn(state.matrix, [0, 0, 1, 1]), order, colour: undefined })
+    else if (operator === OPS.shadingFill) fills.push({ ...EVERYWHERE, ...state.clip, order, colour: undefined })
+    else if (operator === OPS.constructPath) {
+      const box = boxIn(state.matrix, numbersOf(args[2]))
+      if (isClip) state = { ...state, clip: common(state.clip, box) }
+      isClip = false
+      const isLine = box.top - box.bottom <= THIN_MAX && box.right - box.left >= LINE_MIN
+      if (!isDrawn() || lines.length + fills.length >= BOXES_MAX) continue
+      if (isLine && args[0] !== OPS.endPath) lines.push(box)
+      else if (paints.has(args[0])) fills.push({ ...box, order, colour: state.colour })
+    } else if (operator === OPS.showText) {
+      const { mode, scale, colour, clip } = state
+      const isHidden = INVISIBLE.has(mode) || Math.abs(scale) < 0.05 || state.alpha < 0.05 || layers.includes(true)
+      for (const letter of glyphsOf(args[0])) letters.push({ letter, order, isHidden, colour, clip })
+    }
   }
-  const hidden = letters.filter(({ isHidden }) => isHidden).length
-  if (hidden === 0 || hidden > letters.length * SCANNED_SHARE) return () => false
+  return { next: createNext(letters), lines, fills }
+}
+
+const EVERYWHERE: Box = { left: -Infinity, right: Infinity, bottom: -Infinity, top: Infinity }
+
+/** Returns a function that finds the letters in their order. Where most are in no ink, the page is a scan. */
+function createNext(letters: readonly Letter[]): Drawing['next'] {
+  const isScan = letters.filter(({ isHidden }) => isHidden).length > letters.length * SCANNED_SHARE
   let at = 0
   return (letter) => {
     const found = letters.findIndex((each, index) => index >= at && index < at + AHEAD_MAX && each.letter === letter)
-    if (found === -1) return letters[at]?.isHidden === true
+    if (isScan) return undefined
+    if (found === -1) return letters[at]
     at = found + 1
-    return letters[found]?.isHidden === true
+    return letters[found]
   }
+}
+
+function product(m: readonly number[], n: readonly number[]): readonly number[] {
+  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = m
+  const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = n
+  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f]
+}
+
+/** @param corners of a box: left, bottom, right and top. */
+function boxIn(matrix: readonly number[], [left = 0, bottom = 0, right = 0, top = 0]: readonly number[]): Box {
+  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = matrix
+  const points = [left, right].flatMap((x) => [bottom, top].flatMap((y) => [a * x + c * y + e, b * x + d * y + f]))
+  return boxAround(points)
+}
+
+function common(a: Box | undefined, b: Box): Box {
+  const { left, right, bottom, top } = a ?? EVERYWHERE
+  return {
+    left: Math.max(left, b.left),
+    right: Math.min(right, b.right),
+    bottom: Math.max(bottom, b.bottom),
+    top: Math.min(top, b.top),
+  }
+}
+
+function hexOf(colour: unknown): string | undefined {
+  return typeof colour === 'string' && /^#[\da-f]{6}$/i.test(colour) ? colour : undefined
+}
+
+/** The opacity of what is filled, as a dictionary of the graphics state says it. */
+function alphaOf(entries: unknown): number | undefined {
+  const found = z.array(z.tuple([z.string(), z.unknown()])).safeParse(entries).data
+  const alpha = found?.find(([name]) => name === 'ca')
+  return alpha === undefined ? undefined : Number(alpha[1])
 }
 
 /** Letters by which the text of a page and what it shows may be apart. */
@@ -121,6 +278,6 @@ function glyphsOf(shown: unknown): readonly string[] {
   if (!Array.isArray(shown)) return []
   return shown.flatMap((glyph: unknown) => {
     const text = typeof glyph === 'object' && glyph !== null && 'unicode' in glyph ? glyph.unicode : ''
-    return typeof text === 'string' ? [...text].filter((letter) => /\S/.test(letter)) : []
+    return typeof text === 'string' ? [...text.normalize('NFKC')].filter((letter) => /\S/.test(letter)) : []
   })
 }

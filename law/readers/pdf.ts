@@ -23,6 +23,10 @@ export const PDF: MarkupFormat = {
     const page = Number(metadata?.get('empty page') ?? 0)
     return page === 0 ? [] : [{ message: 'a page without text: it may be a scan', page }]
   },
+  losses: ({ tree: { metadata } }) =>
+    (metadata?.get('annotations') ?? '')
+      .split(' ')
+      .flatMap((kind) => (kind === '' ? [] : [{ name: `annotation ${kind}`, count: 1, line: 1 }])),
 }
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>
@@ -34,8 +38,15 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
   const pdf = await opened(bytes)
   try {
     if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
-    const texts: PageTexts[] = []
-    for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number))
+    const [texts, annotations]: [PageTexts[], string[]] = [[], []]
+    const layers = await pdf.getOptionalContentConfig()
+    const marksIn = (page: Page) =>
+      marksOf(
+        page,
+        (layer) => layers.isVisible(layer) === true,
+        (kind) => annotations.push(kind),
+      )
+    for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number, marksIn))
     const gutters = commonGutters(texts.map(({ along }) => along))
     const pages = texts.map(({ along, apart, turn }, index) => [
       ...linesOfPage(along, index + 1, turn, gutters).filter(({ text }) => text !== ''),
@@ -46,6 +57,7 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
       throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
     const metadata = await metadataOf(pdf)
     if (scanned !== -1) metadata.set('empty page', String(scanned + 1))
+    metadata.set('annotations', annotations.join(' '))
     return lineTree(blocksOf(pages), '', metadata)
   } finally {
     await pdf.loadingTask.destroy()
@@ -139,10 +151,16 @@ interface PageTexts {
   readonly turn: PageTurn
 }
 
-async function pageTexts(pdf: Pdf, number: number): Promise<PageTexts> {
+type Page = Awaited<ReturnType<Pdf['getPage']>>
+
+async function pageTexts(
+  pdf: Pdf,
+  number: number,
+  marksIn: (page: Page) => ReturnType<typeof marksOf>,
+): Promise<PageTexts> {
   try {
     const page = await pdf.getPage(number)
-    const marks = await marksOf(page)
+    const marks = await marksIn(page)
     const content = await page.getTextContent()
     const all = content.items.flatMap((item): readonly TurnedText[] => {
       if (!('str' in item)) return []

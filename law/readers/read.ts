@@ -159,9 +159,9 @@ function unmarked(format: ReaderFormat, provisions: readonly Provision[]): reado
   if (isShell) return [{ name: 'page of an act without a provision', count: 1, line: 1 }]
   const struck = written.filter(({ text = '' }) => /[\u0335-\u0338]/.test(text))
   const gone = written.filter(({ standing, label, heading, text = '' }) => {
-    const named = `${label} ${heading}`
-    // The heading may be the text, with the marks around it.
-    return standing === undefined && SAYS_GONE.test(named) && text.length > named.length + 12 && !saysNoForce(text)
+    // The heading may be the text.
+    const isOwn = SAYS_GONE.test(`${label} ${heading}`) && !text.includes(heading || label)
+    return standing === undefined && isOwn && !saysNoForce(text)
   })
   const said = [
     ...struck.map(({ line }) => ({ name: 'struck characters', count: 1, line })),

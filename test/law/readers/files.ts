@@ -53,6 +53,10 @@ export interface DrawnLine {
   readonly mode?: number
   /** Width of an annotation that strikes its start through. */
   readonly struck?: number
+  /** Operators before and after it. */
+  readonly before?: string
+  readonly after?: string
+  readonly annotation?: string
 }
 
 /** A PDF of pages with lines of Helvetica (ISO 32000-1, section 7). */
@@ -66,15 +70,15 @@ export function pdfOf(pages: readonly (readonly DrawnLine[])[]): Buffer {
     const hasModes = lines.some(({ mode }) => mode !== undefined)
     const drawn = lines
       .map(
-        ({ text, y, size = 11, x = 72, up = false, mode = 0 }) =>
-          `BT ${hasModes ? `${mode} Tr ` : ''}/F1 ${size} Tf ${up ? '0 1 -1 0' : '1 0 0 1'} ${x} ${y} Tm (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET`,
+        ({ text, y, size = 11, x = 72, up = false, mode = 0, before = '', after = '' }) =>
+          `${before} BT ${hasModes ? `${mode} Tr ` : ''}/F1 ${size} Tf ${up ? '0 1 -1 0' : '1 0 0 1'} ${x} ${y} Tm (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET ${after}`,
       )
       .join('\n')
     const resources = '<< /Font << /F1 3 0 R >> >>'
-    const annotations = lines.flatMap(({ y, x = 72, size = 11, struck }) => {
+    const annotations = lines.flatMap(({ y, x = 72, size = 11, struck, annotation = 'StrikeOut' }) => {
       const [left, right, bottom, top] = [x, x + (struck ?? 0), y - size / 4, y + size]
       const box = `/Rect [${left} ${bottom} ${right} ${top}] /QuadPoints [${left} ${top} ${right} ${top} ${left} ${bottom} ${right} ${bottom}]`
-      return struck === undefined ? [] : [`<< /Type /Annot /Subtype /StrikeOut ${box} >>`]
+      return struck === undefined ? [] : [`<< /Type /Annot /Subtype /${annotation} ${box} >>`]
     })
     objects.push(
       `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources ${resources} ${annotations.length === 0 ? '' : `/Annots [${annotations.join(' ')}] `}/Contents ${5 + index * 2} 0 R >>`,
