@@ -1,17 +1,13 @@
 import { foldCode } from '#core/identity/fold.ts'
 import type { DocumentFields, ReaderLoss } from './document.ts'
+import NAMES from './names/akoma-ntoso.json' with { type: 'json' }
 import { dated, dayIn, endIn, isWithin, languageTag, type ReadTree } from './format.ts'
 import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { Standing } from './standing.ts'
 import type { MarkupElement } from './tree.ts'
 
 /** Codes of ISO 3166-1, alpha-3, of the member states, as the authority tables of the EU write them. */
-const COUNTRIES: ReadonlyMap<string, string> = new Map([
-  ['UK', 'GB'],
-  ...'AUT:AT BEL:BE BGR:BG HRV:HR CYP:CY CZE:CZ DNK:DK EST:EE FIN:FI FRA:FR DEU:DE GRC:GR HUN:HU IRL:IE ITA:IT LVA:LV LTU:LT LUX:LU MLT:MT NLD:NL POL:PL PRT:PT ROU:RO SVK:SK SVN:SI ESP:ES SWE:SE'
-    .split(' ')
-    .map((each): [string, string] => [each.slice(0, 3), each.slice(4)]),
-])
+const COUNTRIES: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.countries))
 
 /** What the metadata of a document of Akoma Ntoso say of it. */
 export function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
@@ -155,21 +151,18 @@ export function unreadPeriods({ tree: { root } }: ReadTree): readonly ReaderLoss
     (each) => attribute(each, 'duration') !== undefined && attribute(each, 'end') === undefined,
   )
   const named = (name: string) => (each: MarkupElement) => ({ name, count: 1, line: each.line })
+  const isOfNoTime = (each: MarkupElement): boolean => {
+    const [from, to] = ['start', 'end'].map((name) => attribute(each, name))
+    const isEvent = [from, to].some((day) => day?.startsWith('#') === true && isUnknown(day, events))
+    return isEvent || isUnknown(attribute(each, 'period'), groups)
+  }
+  const isEnded = (each: MarkupElement): boolean =>
+    each.standing === undefined && ended.has(`#${attribute(each, 'eId', 'id')}`) && textOf(each) !== undefined
   const body = [...descendants(root)].filter((each) => !isWithin(each, 'meta'))
   return [
     ...durations.map(named('time that states its duration')),
-    ...body
-      .filter(
-        (each) =>
-          isUnknown(attribute(each, 'period'), groups) ||
-          ['start', 'end'].some(
-            (name) => attribute(each, name)?.startsWith('#') === true && isUnknown(attribute(each, name), events),
-          ),
-      )
-      .map(named('period of unknown times')),
-    ...body
-      .filter((each) => each.standing === undefined && ended.has(`#${attribute(each, 'eId', 'id')}`) && textOf(each))
-      .map(named('text that a modification has ended')),
+    ...body.filter(isOfNoTime).map(named('period of unknown times')),
+    ...body.filter(isEnded).map(named('text that a modification has ended')),
   ]
 }
 

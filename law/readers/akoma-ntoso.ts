@@ -4,68 +4,29 @@ import { isWithin, type CitedProvision, type MarkupFormat } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { createPeriods, fieldsOf, unreadPeriods } from './akoma-ntoso-fields.ts'
 import { wordsCitation } from './words-citation.ts'
-import { CONTENTS, marked, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import { marked, omitted, RAISED, type Role } from './roles.ts'
 import NAMES from './names/akoma-ntoso.json' with { type: 'json' }
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 /** Elements of the hierarchy that structure others (Akoma Ntoso 1.0, section 5.4). */
-const DIVISIONS = wordSet(
-  'part title chapter book tome division subdivision subpart subtitle subchapter act bill doc statement amendment debateReport judgment documentCollection component attachment coverPage preface preamble conclusions header body mainBody judgmentBody collectionBody portionBody introduction background arguments remedies motivation decision debateBody recitals citations',
-)
+const DIVISIONS = wordSet(NAMES.divisions)
 /** Provisions that a citation names, unless one of them holds another. */
 const PASSAGES = new Set(['section', 'article', 'rule', 'recital'])
-const PARTS = wordSet(
-  'paragraph subparagraph subsection clause subclause point indent alinea list sublist subrule proviso transitional level hcontainer tblock item',
-)
+const PARTS = wordSet(NAMES.parts)
 /** Names of an `hcontainer` that structures others, and its kind: the paragraphs of a schedule are its own. */
-const CONTAINERS: ReadonlyMap<string, string> = new Map([
-  ['schedules', 'hcontainer'],
-  ['schedule', 'schedule'],
-  ['annex', 'schedule'],
-  ['appendix', 'schedule'],
-  ['crossheading', 'hcontainer'],
-  ['subheading', 'hcontainer'],
-  ['groupofparts', 'hcontainer'],
-])
+const CONTAINERS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.containers))
 /** Names of an `hcontainer` that a citation names. */
 const NAMED_PASSAGES = new Set(['regulation', 'rule', 'article', 'section', 'clause'])
 /** They hold the whole document and are no part of its structure. */
 const WRAPPERS = new Set(['body', 'mainBody', 'components', 'attachments', 'component', 'attachment', 'collectionBody'])
-const ROLES = rolesByName(
-  [
-    { is: 'block' },
-    'p block blockContainer container intro wrapUp content listIntroduction listWrapUp blockList longTitle formula citation caption foreign address scene narrative summary from speech question answer other ul ol blockQuote doc',
-  ],
-  [METADATA, 'meta presentation style'],
-  [CONTENTS, 'toc tocItem'],
-  [{ is: 'label' }, 'num'],
-  [{ is: 'heading' }, 'heading subheading crossHeading'],
-  [{ is: 'note' }, 'authorialNote'],
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [DIVISIONS, PASSAGES, PARTS, WRAPPERS],
   [quotedText, 'quotedText embeddedText'],
-  [{ is: 'quote' }, 'quotedStructure embeddedStructure'],
-  [{ is: 'item', mark: '-' }, 'li'],
-  [{ is: 'row' }, 'tr'],
-  [{ is: 'cell' }, 'td th'],
   [(each) => (textOf(each) === '[tab]' ? omitted('mark of a tab') : { is: 'inline' }), 'placeholder'],
   [(each) => (isPlain(each) ? { is: 'inline' } : RAISED), 'sup'],
-  [{ is: 'break' }, 'br eol'],
 )
-
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, DIVISIONS, PASSAGES, PARTS, WRAPPERS, NAMES.elements],
-  attributes: NAMES.attributes,
-  apart: 'meta',
-  out: { struck: 'del s strike' },
-  values: {
-    status: {
-      repealed: 'removed',
-      suspended: 'temporarilyRemoved',
-      'in force': 'translated editorial edited verbatim undefined ignored',
-    },
-    contains: { 'in force': 'originalVersion singleVersion' },
-  },
-})
 
 /** Akoma Ntoso of every version, and LegalDocML.de. */
 export const AKOMA_NTOSO: MarkupFormat = {

@@ -1,20 +1,10 @@
 import { languageTag } from './format.ts'
+import NAMES from './names/words.json' with { type: 'json' }
 
 /** Words for the kinds of acts of the European Union, by the letter that a CELEX number has for it (sector 3). */
-const INSTRUMENTS: readonly (readonly [RegExp, string])[] = [
-  [
-    /\b(?:regulation|verordnung|r[eè]glement|reglamento|regolamento|regulamento|verordening|rozporz[aą]dzenie|forordning|f[oö]rordning|asetus|na[rř][ií]zen[ií]|nariadenie|rendelet|m[aä][aä]rus|regula|reglamentas|regulament(?:ul)?|uredba)\b|регламент|κανονισμός|regolament/iu,
-    'R',
-  ],
-  [
-    /\b(?:directive|richtlinie|directiva|direttiva|diretiva|richtlijn|dyrektywa|direktiv(?:et)?|direktiivi?|sm[eě]rnice|smernica|ir[aá]nyelv|direkt[iī]va|direktyva)\b|директива|οδηγία/iu,
-    'L',
-  ],
-  [
-    /\b(?:decision|beschluss|d[eé]cision|decisi[oó]n|decisione|decis[aã]o|besluit|decyzja|afg[oø]relse|beslut|p[aä][aä]t[oö]s|rozhodnut[ií]|hat[aá]rozat|otsus|l[eē]mums|sprendimas|decizi[ae]|odluka|sklep)\b|решение|απόφαση/iu,
-    'D',
-  ],
-]
+const INSTRUMENTS = Object.entries(NAMES.instruments).map(
+  ([letter, words]) => [new RegExp(words, 'iu'), letter] as const,
+)
 
 /** Returns the letter of the kind of act that a title names first. */
 export function instrumentIn(title: string): string | undefined {
@@ -24,12 +14,7 @@ export function instrumentIn(title: string): string | undefined {
   return found.toSorted((a, b) => a.at - b.at)[0]?.letter
 }
 
-const VALUES: ReadonlyMap<string, string> = new Map([
-  ['REG', 'R'],
-  ['DIR', 'L'],
-  ['DEC', 'D'],
-  ['DECIMP', 'D'],
-])
+const VALUES: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.celex))
 
 /** Returns the CELEX number of an act of sector 3: `32016R0679`. */
 export function celexOf(

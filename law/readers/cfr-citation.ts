@@ -1,5 +1,6 @@
 import type { Citation, DocumentFields } from './document.ts'
 import { nearest, type CitedProvision } from './format.ts'
+import NAMES from './names/cfr.json' with { type: 'json' }
 import { LOWERED, RAISED, type Role } from './roles.ts'
 import { attribute, type MarkupElement } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -73,15 +74,7 @@ function appendixOf(provision: CitedProvision, words: string): Partial<Citation>
 }
 
 /** `TYPE` of the divisions of the eCFR (eCFR XML user guide), which are elements of the annual CFR. */
-export const DIVISIONS: ReadonlyMap<string, string> = new Map([
-  ['TITLE', 'title'],
-  ['SUBTITLE', 'subtitle'],
-  ['CHAPTER', 'chapter'],
-  ['SUBCHAP', 'subchapter'],
-  ['PART', 'part'],
-  ['SUBPART', 'subpart'],
-  ['SUBJGRP', 'subject group'],
-])
+export const DIVISIONS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.divisions))
 
 /** `E` of the publisher's markup: type 51 is raised, 52 lowered, others are bold or italic. */
 export function emphasis(element: MarkupElement): Role {

@@ -1,36 +1,22 @@
 import { attribute, childNamed, firstNamed, textOf, type MarkupElement } from './tree.ts'
 import { cfrCitation, DIVISIONS, emphasis } from './cfr-citation.ts'
 import { dated, dayIn, dayInWords, isWithin, type MarkupFormat, type ReadTree } from './format.ts'
-import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import { lead, type Role } from './roles.ts'
 import NAMES from './names/cfr.json' with { type: 'json' }
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
-const ROLES = rolesByName(
-  [METADATA, 'AMDDATE FDSYS GID'],
-  [CONTENTS, 'TOC CFRTOC CONTENTS SECHD PGHD LOF TOCHD'],
-  [omitted('page number or running head'), 'PRTPAGE LRH RRH EAR PG'],
-  [omitted('front matter of the volume'), 'FMTR TITLEPG BTITLE EXPL EXPLA OENOTICE THISTITL ALPHLIST'],
-  [omitted('finding aids of the volume'), 'FAIDS BMTR INDEX'],
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [DIVISIONS.keys()],
   [(each) => ({ is: 'unit', kind: 'section', level: 'passage', anchor: numberOf(each) }), 'SECTION'],
   [{ is: 'unit', kind: 'appendix', level: 'passage' }, 'APPENDIX'],
-  [{ is: 'label' }, 'SECTNO'],
   [({ parent }) => ({ is: parent?.name === 'SECTION' ? 'heading' : 'block' }), 'SUBJECT'],
   [({ parent }) => ({ is: isDivision(parent) ? 'heading' : 'block' }), 'RESERVED'],
   [headRole, 'HD'],
   [lead('', ' '), 'HED'],
-  [RAISED, 'SU'],
   [emphasis, 'E'],
-  [{ is: 'row' }, 'ROW BOXHD'],
-  [{ is: 'cell' }, 'CHED ENT'],
-  [{ is: 'inline' }, 'I B FR FTREF AC PSPACE MID URL'],
 )
-
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, DIVISIONS.keys(), NAMES.elements],
-  apart: 'FDSYS',
-  out: { struck: 'del s strike DEL S STRIKE' },
-})
 
 /** The annual Code of Federal Regulations (CFR XML of govinfo: CFRDOC, and granules of it). */
 export const CFR: MarkupFormat = {

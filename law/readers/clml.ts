@@ -13,81 +13,29 @@ import type { MarkupElement } from './tree.ts'
 import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import type { Citation, DocumentFields, ReaderLoss, ReaderWarning } from './document.ts'
-import { CONTENTS, lead, LOWERED, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
-import type { Role, Roles } from './roles.ts'
+import { lead, marked, type Role, type Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
-import { letters, roman } from './written-number.ts'
+import { counted } from './written-number.ts'
 import NAMES from './names/clml.json' with { type: 'json' }
-import { vocabularyOf, withWindow } from './vocabulary.ts'
+import { formatOf, withWindow } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
-const DIVISIONS: ReadonlyMap<string, string> = new Map([
-  ['Group', 'group'],
-  ['Part', 'part'],
-  ['Chapter', 'chapter'],
-  ['Pblock', 'heading'],
-  ['PsubBlock', 'subheading'],
-  ['P1group', 'provision group'],
-  ['Schedule', 'schedule'],
-  ['Appendix', 'appendix'],
-  ['EUPart', 'part'],
-  ['EUTitle', 'title'],
-  ['EUChapter', 'chapter'],
-  ['EUSection', 'division'],
-  ['EUSubsection', 'subdivision'],
-  ['Attachment', 'attachment'],
-  ['PrimaryPrelims', 'introduction'],
-  ['SecondaryPrelims', 'introduction'],
-  ['EUPrelims', 'introduction'],
-  ['SignedSection', 'signature'],
-  ['ExplanatoryNotes', 'explanatory note'],
-  ['EarlierOrders', 'note'],
-])
-const PARTS: ReadonlyMap<string, string> = new Map([
-  ['P2', 'subsection'],
-  ['P3', 'paragraph'],
-  ['P4', 'subparagraph'],
-  ['P5', 'clause'],
-  ['P6', 'subclause'],
-  ['P7', 'subclause'],
-])
+const DIVISIONS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.divisions))
+const PARTS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.parts))
 /** Notes and annotations stand at the end of the file. */
 const NOTES = new Set(['Footnotes', 'MarginNotes', 'Commentaries'])
-const ROLES = rolesByName(
-  [
-    { is: 'block' },
-    'P Para P1para P2para P3para P4para P5para P6para P7para LongTitle Reference Division Comment BlockText Formula Where Tabular TableText caption MultilineTitle EnactingText Signatory Signee Key KeyList Commentary SubjectInformation Subject MadeDate LaidDate ComingIntoForce DateOfEnactment PersonName JobTitle Department DateSigned RoyalPresence IntroductoryText Figure P2group P3group Address AddressLine Subtitle',
-  ],
-  [METADATA, 'Metadata'],
-  [CONTENTS, 'Contents ContentsItem'],
-  [omitted('alternative version of a provision'), 'Versions'],
-  [omitted('list of images'), 'Resources'],
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [DIVISIONS.keys(), PARTS.keys(), NOTES],
   [numberOf, 'Pnumber'],
   [({ parent }) => (isTitled(parent) ? { is: 'label' } : lead()), 'Number'],
   [({ parent }) => ({ is: isTitled(parent) ? 'heading' : 'block' }), 'Title TitleBlock'],
-  [{ is: 'quote' }, 'BlockAmendment BlockExtract'],
   [(each) => marked(referenceMark(attribute(each, 'Ref'))), 'FootnoteRef MarginNoteRef'],
   [(each) => ({ is: 'item', mark: referenceMark(attribute(each, 'id')) }), 'Footnote MarginNote'],
   [(each) => ({ is: 'item', mark: bulletOf(each) }), 'ListItem'],
-  [{ is: 'row' }, 'tr'],
-  [{ is: 'cell' }, 'td th'],
   // A repealed provision has a row of dots for its text.
   [(each) => (isRepealedRow(each) ? marked('[Repealed] ') : { is: 'block' }), 'Text'],
-  [marked(' '), 'Character'],
-  [RAISED, 'Superior'],
-  [LOWERED, 'Inferior'],
 )
-
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, DIVISIONS.keys(), PARTS.keys(), NOTES, NAMES.elements],
-  attributes: NAMES.attributes,
-  apart: 'Metadata Versions Resources',
-  out: { struck: 'Strike Repeal' },
-  values: {
-    Status: { repealed: 'Repealed Dead Discarded', prospective: 'Prospective' },
-    Match: { 'in force': 'true false' },
-  },
-})
 
 /** Crown Legislation Markup Language of legislation.gov.uk, with retained law of the European Union. */
 export const CLML: MarkupFormat = {
@@ -179,26 +127,12 @@ function bulletOf(item: MarkupElement): string {
   const place = placeAmongNamed(item) + 1
   if (list?.name === 'UnorderedList') return ['none', undefined].includes(attribute(list, 'Decoration')) ? '' : '-'
   if (list?.name !== 'OrderedList') return ''
-  const number = numbered(attribute(list, 'Type') ?? 'arabic', place)
-  switch (attribute(list, 'Decoration')) {
-    case 'parens':
-      return `(${number})`
-    case 'parenRight':
-      return `${number})`
-    case 'brackets':
-      return `[${number}]`
-    case 'none':
-      return number
-    default:
-      return `${number}.`
-  }
+  const [before = '', after = '.'] = DECORATIONS.get(attribute(list, 'Decoration') ?? '') ?? []
+  return `${before}${counted(place, FIGURES.get(attribute(list, 'Type') ?? ''))}${after}`
 }
 
-function numbered(type: string, place: number): string {
-  const isUpper = type.includes('upper')
-  if (type.startsWith('alpha')) return letters(place, isUpper)
-  return type.startsWith('roman') ? roman(place, isUpper) : String(place)
-}
+const FIGURES: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.figures))
+const DECORATIONS: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(NAMES.decorations))
 
 function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const metadata = childNamed(root, 'Metadata')

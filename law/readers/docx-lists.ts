@@ -1,5 +1,6 @@
 import { attribute, childNamed, childrenNamed, type MarkupElement } from './tree.ts'
-import { letters, roman } from './written-number.ts'
+import NAMES from './names/docx.json' with { type: 'json' }
+import { counted } from './written-number.ts'
 import { parseXml } from './xml.ts'
 
 /** One level of a list of Word (ECMA-376, part 1, section 17.9). */
@@ -99,11 +100,13 @@ export class ListNumbers {
   }
 }
 
+const FORMATS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.formats))
+
 function idOf(element: MarkupElement, name: string): string {
   return attribute(element, name) ?? ''
 }
 
-function valueOf(parent: MarkupElement | undefined, name: string): string | undefined {
+export function valueOf(parent: MarkupElement | undefined, name: string): string | undefined {
   return attribute(childNamed(parent, name), 'val')
 }
 
@@ -160,26 +163,7 @@ function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: re
       const at = Number(digit) - 1
       const level = levels[at]
       const count = counts[at] ?? level?.start ?? 1
-      return isLegal ? String(count) : written(count, level?.format ?? 'decimal')
+      return isLegal ? String(count) : counted(count, FORMATS.get(level?.format ?? ''))
     })
     .trim()
-}
-
-function written(count: number, format: string): string {
-  switch (format) {
-    case 'lowerLetter':
-      return letters(count, false)
-    case 'upperLetter':
-      return letters(count, true)
-    case 'lowerRoman':
-      return roman(count, false)
-    case 'upperRoman':
-      return roman(count, true)
-    case 'decimalZero':
-      return String(count).padStart(2, '0')
-    case 'none':
-      return ''
-    default:
-      return String(count)
-  }
 }

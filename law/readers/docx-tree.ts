@@ -1,5 +1,5 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { ListNumbers } from './docx-lists.ts'
+import { ListNumbers, valueOf } from './docx-lists.ts'
 import { attribute, at, childNamed, childrenNamed, elementsOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { TreeBuilder, type OpenElement } from './tree-builder.ts'
 import { parseXml } from './xml.ts'
@@ -173,10 +173,6 @@ function styleOf(style: MarkupElement): Style {
     outline: valueOf(childNamed(style, 'pPr'), 'outlineLvl'),
     run: childNamed(style, 'rPr'),
   }
-}
-
-function valueOf(parent: MarkupElement | undefined, name: string): string | undefined {
-  return attribute(childNamed(parent, name), 'val')
 }
 
 function isOn(property: MarkupElement | undefined): boolean {

@@ -1,11 +1,13 @@
+import { foldKey } from '#core/identity/fold.ts'
 import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
+import { valueOf } from './docx-lists.ts'
 import { wordTree } from './docx-tree.ts'
 import NAMES from './names/docx.json' with { type: 'json' }
-import { CONTENTS, lead, LOWERED, marked, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import { CONTENTS, lead, LOWERED, marked, RAISED, type Role } from './roles.ts'
 import { allNamed, attribute, childNamed, descendants, elementsOf, firstNamed, textOf, UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { wordsCitation } from './words-citation.ts'
 import { parseXml } from './xml.ts'
 import { unpacked } from './zip.ts'
@@ -15,19 +17,17 @@ const RELATIONSHIPS = '_rels/.rels'
 /** The relationships name the one that is the document: Office on the web writes `document2.xml`. */
 const DOCUMENT = /^word\/document\d*\.xml$/
 
-const ROLES = rolesByName(
-  [{ is: 'block' }, 'document body tbl txbxContent oMathPara'],
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [],
   [paragraphRole, 'p'],
   [numberRole, 'pPr'],
-  [{ is: 'row' }, 'tr mr'],
-  [{ is: 'cell' }, 'tc'],
   [runRole, 'r'],
   [({ parent }) => (parent?.name === 'r' ? { is: 'break' } : { is: 'inline' }), 'br cr'],
   [({ parent }) => (parent?.name === 'r' ? marked(' ') : { is: 'inline' }), 'tab ptab'],
   [marked('‑'), 'noBreakHyphen'],
   [(each) => marked(SYMBOLS.get(symbolOf(each)) ?? `[sign ${symbolOf(each)}]`), 'sym'],
   [({ children }) => (children.length === 0 ? { is: 'inline' } : { is: 'note' }), 'footnoteReference endnoteReference'],
-  [omitted('reading above the characters'), 'rt'],
   [(each) => grouped('', each), 'num'],
   [(each) => grouped(' / ', each), 'den'],
   [(each) => grouped('^', each), 'sup'],
@@ -37,12 +37,6 @@ const ROLES = rolesByName(
   [(each) => marked(signOf(each, 'dPr', 'begChr', '('), signOf(each, 'dPr', 'endChr', ')')), 'd'],
   [(each) => marked(` ${signOf(each, 'naryPr', 'chr', '∫')} `), 'nary'],
 )
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, NAMES.elements],
-  apart: 'drawing pict object sectPr sdtPr Choice',
-  out: { struck: 'del moveFrom' },
-  values: { standing: { struck: 'struck', hidden: 'hidden' } },
-})
 
 /** Word documents (ECMA-376, part 1). Headings are those of Word's heading styles, or lines that name a provision. */
 export const DOCX: MarkupFormat = {
@@ -88,28 +82,21 @@ function unseenBy(element: MarkupElement): string | undefined {
     return `text of ${name} out of sight`
   if (name !== 'color' || parent?.name !== 'rPr') return undefined
   const isGround = /^(?:background|light)1$/.test(attribute(element, 'themeColor') ?? '')
-  const colour = isGround ? 'FFFFFF' : (attribute(element, 'val') ?? '').toUpperCase()
-  return colour === (groundOf(parent) ?? 'FFFFFF') ? 'text in the colour of its ground' : undefined
+  const colour = isGround ? 'ffffff' : foldKey(attribute(element, 'val') ?? '')
+  return colour === (groundOf(parent) ?? 'ffffff') ? 'text in the colour of its ground' : undefined
 }
 
 /** The colour of the nearest ground that a run, its paragraph or its cell states. */
 function groundOf(properties: MarkupElement): string | undefined {
   for (let next: MarkupElement | undefined = properties.parent; next !== undefined; next = next.parent) {
     const stated = childNamed(next, 'rPr', 'pPr', 'tcPr', 'tblPr')
-    const fill =
-      attribute(childNamed(stated, 'shd'), 'fill') ?? HIGHLIGHTS.get(valueOf(childNamed(stated, 'highlight')))
-    if (fill !== undefined && fill !== 'auto') return fill.toUpperCase()
+    const fill = attribute(childNamed(stated, 'shd'), 'fill') ?? HIGHLIGHTS.get(valueOf(stated, 'highlight'))
+    if (fill !== undefined && fill !== 'auto') return foldKey(fill)
   }
   return undefined
 }
 
-const HIGHLIGHTS: ReadonlyMap<string | undefined, string> = new Map([
-  ['black', '000000'],
-  ['white', 'FFFFFF'],
-  ['yellow', 'FFFF00'],
-  ['red', 'FF0000'],
-])
-const valueOf = (property: MarkupElement | undefined): string | undefined => attribute(property, 'val')
+const HIGHLIGHTS: ReadonlyMap<string | undefined, string> = new Map(Object.entries(NAMES.highlights))
 
 function paragraphRole(paragraph: MarkupElement): Role {
   if (attribute(paragraph, 'kind') === 'toc') return CONTENTS
@@ -151,11 +138,7 @@ function signOf(element: MarkupElement, properties: string, name: string, usual:
 }
 
 /** Signs of the fonts Symbol and Wingdings that texts of law have. */
-const SYMBOLS: ReadonlyMap<string, string> = new Map(
-  'f0a3 ≤|f0b3 ≥|f0b9 ≠|f0bb ≈|f0b1 ±|f0b4 ×|f0b8 ÷|f0b0 °|f0b7 •|f0a7 •|f0d7 ⋅|f0a5 ∞|f0ae →|f06d µ|f0e0 →|f061 α|f062 β|f067 γ|f064 δ|f044 Δ|f053 Σ|f070 π|f0f0 ➔|f0fc ✓|f0a8 ◻|f06f ◻|f0fe ☑|f0d8 ➢|f076 ❖|f02d –|f0bc …'
-    .split('|')
-    .map((each) => [each.slice(0, 4), each.slice(5)] as const),
-)
+const SYMBOLS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.symbols))
 
 function symbolOf(symbol: MarkupElement): string {
   const code = Number.parseInt(attribute(symbol, 'char') ?? '', 16) % 0x1_00_00

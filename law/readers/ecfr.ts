@@ -1,39 +1,16 @@
 import { attribute, at, childNamed, descendants, firstNamed, textOf, type MarkupElement } from './tree.ts'
 import { cfrCitation, DIVISIONS, emphasis, titleOf } from './cfr-citation.ts'
 import { dated, dayIn, dayInWords, type MarkupFormat, type ReadTree } from './format.ts'
-import { CONTENTS, lead, LOWERED, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import { lead, type Role } from './roles.ts'
 import NAMES from './names/ecfr.json' with { type: 'json' }
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
 /** By `TYPE`; a section and an appendix hold text. */
 const KINDS: ReadonlyMap<string, string> = new Map([...DIVISIONS, ['SECTION', 'section'], ['APPENDIX', 'appendix']])
 const BY_NUMBER = [...KINDS.values()]
 
-const ROLES = rolesByName(
-  [METADATA, 'HEADER AMDDATE'],
-  [CONTENTS, 'CFRTOC TOC CONTENTS'],
-  [omitted('page number'), 'PRTPAGE PG'],
-  [{ is: 'heading' }, 'HEAD'],
-  [lead('', ' '), 'HED'],
-  [RAISED, 'SUP SU sup'],
-  [LOWERED, 'sub'],
-  [emphasis, 'E'],
-  [{ is: 'row' }, 'TR ROW BOXHD'],
-  [{ is: 'cell' }, 'TD TH ENT CHED'],
-  [{ is: 'item', mark: '' }, 'LI'],
-  [{ is: 'break' }, 'BR br'],
-  [
-    { is: 'inline' },
-    'I B i b u SUB FR FTREF AC PSPACE TEXT BODY ECFRBRWS XREF A a SPAN span em strong VARIABLE FTNT_REF img',
-  ],
-)
-
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, NAMES.elements],
-  apart: 'HEADER',
-  out: { struck: 'del s strike DEL S STRIKE' },
-})
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(NAMES, [], [lead('', ' '), 'HED'], [emphasis, 'E'])
 
 /** The eCFR as govinfo publishes it whole, and as ecfr.gov's versioner gives parts of it. */
 export const ECFR: MarkupFormat = {

@@ -1,24 +1,9 @@
-/** Words for the divisions of an act of the European Union, from the outermost: parts, titles, chapters, sections. */
-const WORDS: readonly (readonly [number, RegExp])[] = [
-  [
-    1,
-    /^(?:annex(?:e|es)?|anhang|anhänge|allegat[oi]|anexos?|bijlagen?|bilaga?|bilagor|liite|załącznik|příloha|príloha|melléklet|lisa|pielikums|priedas|anexa|prilog|priloga|anness|παράρτημα|παραρτημα|приложение)(?![\p{L}])/iu,
-  ],
-  [2, /^(?:part|teil|partie|parte|deel|część|del|osa|μέρος|μεροσ)(?![\p{L}])/iu],
-  [3, /^(?:title|titel|titre|titolo|título|tytuł|afsnit|osasto|avdelning|hlava|τίτλος|τιτλοσ)(?![\p{L}])/iu],
-  [
-    4,
-    /^(?:chapter|kapitel|chapitre|capo|capítulo|hoofdstuk|luku|rozdział|kapitola|fejezet|capitolul|κεφάλαιο|κεφαλαιο)(?![\p{L}])/iu,
-  ],
-  [
-    5,
-    /^(?:section|abschnitt|sezione|sección|secção|afdeling|jakso|avsnitt|oddział|oddíl|oddiel|secțiunea|τμήμα|τμημα|schedule)(?![\p{L}])/iu,
-  ],
-  [
-    6,
-    /^(?:sub-?section|unterabschnitt|sous-section|sottosezione|subsección|subsecção|underafdeling|onderafdeling)(?![\p{L}])/iu,
-  ],
-]
+import NAMES from './names/words.json' with { type: 'json' }
+
+/** Words for the divisions of an act of the European Union, by rank: annexes, parts, titles, chapters, sections. */
+const WORDS = Object.entries(NAMES.divisions).map(
+  ([rank, words]) => [Number(rank), new RegExp(`^(?:${words})(?![\\p{L}])`, 'iu')] as const,
+)
 const OTHER_RANK = 7
 /** A number at the start of a heading of a division: `A.`, `IV.`, `1.2.`. */
 const NUMBER = /^(?:[A-Z]|[IVXLC]+|\d+(?:\.\d+)*)[.)](?:\s|$)/

@@ -3,40 +3,15 @@ import { addressOf, celexOf, instrumentIn, isCorrigendum } from './celex.ts'
 import { dated, dayIn, endIn, isWithin, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields, ReaderWarning } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
-import { formulaRole } from './formex-formula.ts'
-import { CONTENTS, lead, LOWERED, marked, METADATA, RAISED, rolesByName, type Role } from './roles.ts'
+import { lead, LOWERED, marked, METADATA, RAISED, rolesByName, type Role } from './roles.ts'
 import NAMES from './names/formex.json' with { type: 'json' }
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
-const ROOTS = wordSet(
-  'ACT CONS.ACT CONS.OTH CONS.ANNEX ANNEX AGR LETTER PROT FINAL DECISION RECOMMENDATION CORR CJT CASE OPINION GENERAL DOC PUBLICATION LEXP.COMBINED NOTICE',
-)
+const ROOTS = wordSet(NAMES.roots)
 const METADATA_ELEMENT =
   /^(?:BIB\..+|INFO\.(?:CONSLEG|PROD)|FAM\.COMP|FAM\.COMP\.CL|DOCUMENT\.REF.*|PUBLICATION\.REF|FMX|PAPER|PDF|OJ|VOLUME|GR\.MOD\.ACT|GR\.CORRIG|PROD\.ID|FIN\.ID|INCL\.ELEMENT|INCLUSIONS)$/
 const NUMBERED: ReadonlySet<string> = new Set(['ITEM', 'CONSID', 'TI', 'STI'])
-const ROLES = rolesByName(
-  [
-    { is: 'inline' },
-    'DATE FT TXT REF.DOC REF.DOC.OJ REF.DOC.SE REF.CONSOLID IE ARTICLES ACRONYM ADDR.S ANNOTATION.REF GR.CONSID GR.VISA ENACTING.TERMS CONTENTS CORPUS CONS.DOC CONS.DOC.SUBDOC ACT CONS.ACT DEFINITION PREFIX BR QUOT.S.IN',
-  ],
-  [CONTENTS, 'TOC TOC.BLK'],
-  [{ is: 'label' }, 'TI.ART NO.PARAG'],
-  [numberRole, 'NO.P'],
-  [({ parent }) => ({ is: NUMBERED.has(parent?.name ?? '') ? 'inline' : 'block' }), 'NP'],
-  [lead(), 'TERM'],
-  [{ is: 'heading' }, 'STI.ART TI.CJT'],
-  [(each) => ({ is: isWithin(each, 'TBL') ? 'block' : 'heading' }), 'TI STI'],
-  [({ parent }) => ({ is: parent?.name === 'CORRECTION' ? 'heading' : 'block' }), 'DESCRIPTION'],
-  [{ is: 'quote' }, 'OLD.CORR NEW.CORR QUOT.S'],
-  [({ parent }) => ({ is: parent !== undefined && isTitled(parent) ? 'inline' : 'block' }), 'TITLE TI.BLK STI.BLK'],
-  [noteRole, 'NOTE'],
-  [(each) => marked(quoteOf(each)), 'QUOT.START QUOT.END'],
-  [scriptOf, 'HT'],
-  [{ is: 'row' }, 'ROW'],
-  [{ is: 'cell' }, 'CELL TI.COL'],
-  [(each) => ({ is: 'item', mark: bulletOf(each) }), 'ITEM'],
-)
 const UNITS = rolesByName(
   [{ is: 'unit', kind: 'division', level: 'division' }, 'DIVISION'],
   [{ is: 'unit', kind: 'preamble', level: 'division' }, 'PREAMBLE'],
@@ -49,11 +24,19 @@ const UNITS = rolesByName(
   [{ is: 'unit', kind: 'sequence', level: 'part' }, 'GR.SEQ'],
 )
 
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, UNITS.names, ROOTS, NAMES.elements],
-  apart: 'BIB.INSTANCE INFO.CONSLEG FAM.COMP NOTICE BIB.DATA BIB.DOC BIB.OJ BIB.VOLUME',
-  out: { struck: 'del s strike DEL S STRIKE' },
-})
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [UNITS.names, ROOTS],
+  [numberRole, 'NO.P'],
+  [({ parent }) => ({ is: NUMBERED.has(parent?.name ?? '') ? 'inline' : 'block' }), 'NP'],
+  [(each) => ({ is: isWithin(each, 'TBL') ? 'block' : 'heading' }), 'TI STI'],
+  [({ parent }) => ({ is: parent?.name === 'CORRECTION' ? 'heading' : 'block' }), 'DESCRIPTION'],
+  [({ parent }) => ({ is: parent !== undefined && isTitled(parent) ? 'inline' : 'block' }), 'TITLE TI.BLK STI.BLK'],
+  [noteRole, 'NOTE'],
+  [(each) => marked(quoteOf(each)), 'QUOT.START QUOT.END'],
+  [scriptOf, 'HT'],
+  [(each) => ({ is: 'item', mark: bulletOf(each) }), 'ITEM'],
+)
 
 /** Formex 4 to 6 of the Publications Office: acts of the Official Journal and consolidated acts. */
 export const FORMEX: MarkupFormat = {
@@ -71,11 +54,7 @@ export const FORMEX: MarkupFormat = {
 }
 
 /** Files that describe an act and hold no text of it. */
-const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
-  ['NOTICE', 'a notice of EUR-Lex: metadata without the text of the act'],
-  ['DOC', 'the wrapper of a publication: it names the files that hold the text'],
-  ['PUBLICATION', 'the contents of an issue of the Official Journal: it names the files that hold the text'],
-])
+const DESCRIPTIONS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.descriptions))
 
 function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }): Role {
   const { name, parent } = element
@@ -191,4 +170,51 @@ function textWithSpaces(element: MarkupElement | undefined): string | undefined 
 function warningsOf({ tree: { root } }: ReadTree): readonly ReaderWarning[] {
   const message = DESCRIPTIONS.get(root.name)
   return message === undefined ? [] : [{ message, line: root.line, xpath: '/*[1]' }]
+}
+
+const BRACKETS: ReadonlyMap<string, readonly [string, string]> = new Map([
+  ['BRACKET', ['(', ')']],
+  ['BRACE', ['{', '}']],
+  ['SQBRACKET', ['[', ']']],
+  ['BAR', ['|', '|']],
+])
+const SIGNS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.signs))
+/** A formula with more parts in one place is written without brackets that its layout stands for. */
+const SIBLINGS_MAX = 200
+
+const FORMULA = rolesByName(
+  [expressionRole, 'EXPR'],
+  [(each) => raised(attribute(each, 'LOC') === 'SUP' ? '^' : '_', each), 'IND'],
+  [(each) => raised('^', each), 'EXPONENT'],
+  [marked('(', ')'), 'DIVIDEND'],
+  [marked(' / (', ')'), 'DIVISOR'],
+  [{ is: 'inline' }, 'FORMULA FRACTION FUNCTION OVERLINE UNDER BAR VECTOR'],
+)
+
+/** What an element of a formula is: it is written in one line, with the brackets that its layout stands for. */
+function formulaRole(element: MarkupElement): Role | undefined {
+  const { name } = element
+  const sign = SIGNS.get(name.startsWith('OP.') ? (attribute(element, 'TYPE') ?? '') : name)
+  return sign === undefined ? FORMULA(element) : marked(sign)
+}
+
+function expressionRole(element: MarkupElement): Role {
+  const brackets = BRACKETS.get(attribute(element, 'TYPE') ?? '') ?? (isGrouped(element) ? ['(', ')'] : ['', ''])
+  return marked(...brackets)
+}
+
+function raised(sign: string, element: MarkupElement): Role {
+  return isOneToken(element) ? marked(sign) : marked(`${sign}(`, ')')
+}
+
+function isOneToken(element: MarkupElement): boolean {
+  return /^[\p{L}\p{N}.,]*$/u.test(textOf(element) ?? '')
+}
+
+/** Whether an expression is a side of a fraction, or below a root, and more than one number or name. */
+function isGrouped(element: MarkupElement): boolean {
+  const { parent } = element
+  const siblings = parent === undefined || parent.children.length > SIBLINGS_MAX ? [] : elementsOf(parent)
+  const [before, after] = [siblings[element.place - 2]?.name, siblings[element.place]?.name]
+  return (before === 'OVER' || before === 'ROOT' || after === 'OVER') && !isOneToken(element)
 }

@@ -1,16 +1,13 @@
 import type { DocumentFields } from './document.ts'
 import { dated, dayIn, type MarkupFormat, type ReadTree } from './format.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
-import { CONTENTS, lead, LOWERED, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
-import type { Role, Roles } from './roles.ts'
+import { CONTENTS, marked, METADATA, omitted, type Role, type Roles } from './roles.ts'
 import { allNamed, attribute, at, childNamed, textOf, wordSet, type MarkupElement } from './tree.ts'
 import NAMES from './names/gii-norm.json' with { type: 'json' }
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
-const BLOCKS = wordSet(
-  'textdaten text Content P DL DD LA table tgroup thead tbody tfoot Title Subtitle Footnotes kommentar',
-)
+const BLOCKS = wordSet(NAMES.blocks)
 /** Below all divisions, which have the rank of their depth. */
 const PROVISION_RANK = 50
 /** A note of the publisher by which a provision has less force than its text says. */
@@ -19,17 +16,12 @@ const FORCE_NOTE =
 /** Digits by which the number of a division grows with each level. */
 const DIVISION_DIGITS = 3
 
-const VOCABULARY = vocabularyOf({
-  elements: [NAMES.elements],
-  out: { struck: 'del s strike DEL S STRIKE' },
-})
-
 /** German federal law as gesetze-im-internet.de publishes it (gii-norm.dtd): a list of norms, each below the last division. */
 export const GII_NORM: MarkupFormat = {
   format: 'gii-norm',
   parse: parseXml,
   recognises: ({ kind, root, head }) => kind === 'xml' && root === 'dokumente' && /<norm[\s>]/.test(head),
-  vocabulary: () => VOCABULARY,
+  vocabulary: () => formatOf(NAMES, []).vocabulary,
   roles: createRoles,
   fields: fieldsOf,
   cite: germanCitation,
@@ -37,28 +29,20 @@ export const GII_NORM: MarkupFormat = {
 
 function createRoles(): Roles {
   const noteMark = createNoteMarks()
-  const roles = rolesByName(
+  const { roles } = formatOf(
+    NAMES,
+    [],
     [(each) => (numberOf(each)?.startsWith('Inhalts') === true ? CONTENTS : { is: 'block' }), 'norm'],
-    [{ is: 'inline' }, 'metadaten'],
     [provisionOf, 'enbez'],
-    [{ is: 'heading' }, 'titel'],
     [divisionOf, 'gliederungseinheit'],
     [({ parent }) => ({ is: isArticle(parent) ? 'heading' : 'block' }), 'gliederungstitel'],
     [(each) => (textOf(each) === '-' ? omitted('division without a name') : { is: 'block' }), 'gliederungsbez'],
-    [CONTENTS, 'TOC'],
     [
       (each) => (FORCE_NOTE.test(textOf(each) ?? '') ? { is: 'block' } : omitted('documentary note of the publisher')),
       'fussnoten',
     ],
     [(each) => marked(noteMark(each)), 'FnR'],
     [(each) => ({ is: 'item', mark: noteMark(each) }), 'Footnote'],
-    [lead(), 'DT'],
-    [{ is: 'row' }, 'row'],
-    [{ is: 'cell' }, 'entry'],
-    [{ is: 'lines' }, 'pre'],
-    [{ is: 'break' }, 'BR'],
-    [RAISED, 'SUP'],
-    [LOWERED, 'SUB'],
   )
   return (element) => {
     const isStated = ['metadaten', 'gliederungseinheit'].includes(element.parent?.name ?? '')

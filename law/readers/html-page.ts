@@ -3,46 +3,26 @@ import { attribute, childrenNamed, descendants, elementsOf, firstNamed, textOf, 
 import { isWithin, languageTag, type MarkupFormat, type ReadTree, type Vocabulary } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
-import { lead, LOWERED, METADATA, omitted, RAISED, rolesByName, type Role, type Roles } from './roles.ts'
+import { lead, omitted, type Role, type Roles } from './roles.ts'
 import { createStyles } from './html-style.ts'
 import { pageLosses } from './shell-page.ts'
 import { provisionKind, provisionMarks } from './provision-marks.ts'
-import { letters, roman } from './written-number.ts'
+import { counted } from './written-number.ts'
 import NAMES from './names/html.json' with { type: 'json' }
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { wordsCitation } from './words-citation.ts'
 
-const ROLES = rolesByName(
-  [
-    { is: 'block' },
-    'p div section article main aside header footer blockquote dl dd ul ol table caption figure figcaption details summary fieldset address center body html hr thead tbody tfoot',
-  ],
-  [
-    omitted('script, style or form'),
-    'script style template svg noscript iframe object button select input textarea datalist option optgroup',
-  ],
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [],
   [(each) => (holdsLaw(each) ? { is: 'block' } : omitted('script, style or form')), 'form'],
   [startOf, 'h1 h2 h3 h4 h5 h6'],
-  [METADATA, 'head'],
   [(each) => (holdsHeadings(each) ? { is: 'block' } : omitted('navigation')), 'nav'],
   [(each) => ({ is: 'item', mark: bulletOf(each) }), 'li'],
   // A number is in the line of its text.
   [(each) => ((textOf(each)?.length ?? 0) <= DT_NUMBER_CHARACTERS_MAX ? lead() : { is: 'block' }), 'dt'],
-  [{ is: 'row' }, 'tr'],
-  [{ is: 'cell' }, 'td th'],
-  [{ is: 'break' }, 'br'],
-  [{ is: 'lines' }, 'pre'],
-  [RAISED, 'sup'],
-  [LOWERED, 'sub'],
 )
 const DT_NUMBER_CHARACTERS_MAX = 8
-/** Attributes of HTML, those of `data-` and `aria-` besides, and of RDFa. */
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, NAMES.elements],
-  attributes: NAMES.attributes,
-  apart: 'head script style template svg object',
-  out: { struck: 'del s strike' },
-})
 
 /** A web page: its headings are its structure. */
 export const HTML: MarkupFormat = {
@@ -248,7 +228,7 @@ function marksOf(list: MarkupElement): ReadonlyMap<MarkupElement, string> {
       const stated = Number(attribute(item, 'value') ?? Number.NaN)
       count = Number.isSafeInteger(stated) ? stated : count + step
       const type = attribute(item, 'type') ?? attribute(list, 'type') ?? listStyleOf(item) ?? listStyleOf(list)
-      return [item, type === 'none' ? '' : `${countedBy(type, count)}.`]
+      return [item, type === 'none' ? '' : `${counted(count, type)}.`]
     }),
   )
 }
@@ -259,28 +239,7 @@ function listStyleOf(element: MarkupElement): string | undefined {
   return stated === undefined ? undefined : LIST_STYLES.get(stated)
 }
 
-const LIST_STYLES: ReadonlyMap<string, string> = new Map([
-  ['lower-alpha', 'a'],
-  ['lower-latin', 'a'],
-  ['upper-alpha', 'A'],
-  ['upper-latin', 'A'],
-  ['lower-roman', 'i'],
-  ['upper-roman', 'I'],
-  ['none', 'none'],
-])
-
-function countedBy(type: string | undefined, count: number): string {
-  switch (type) {
-    case 'a':
-    case 'A':
-      return letters(count, type === 'A')
-    case 'i':
-    case 'I':
-      return roman(count, type === 'I')
-    default:
-      return String(count)
-  }
-}
+const LIST_STYLES: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.list_styles))
 
 export function pageFields({ tree: { root } }: ReadTree): DocumentFields {
   const head = firstNamed(root, 'head')

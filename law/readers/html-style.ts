@@ -126,19 +126,14 @@ function compoundOf(compound: string): Matches | undefined {
   return tests.length === 0 && compound !== '*' ? undefined : (element) => tests.every((test) => test(element))
 }
 
-function has(stated: string | undefined, operator: string | undefined, value: string | undefined): boolean {
+const OPERATORS: Readonly<Record<string, (stated: string, value: string) => boolean>> = {
+  '~': (stated, value) => stated.split(/\s+/).includes(value),
+  '^': (stated, value) => stated.startsWith(value),
+  $: (stated, value) => stated.endsWith(value),
+  '*': (stated, value) => stated.includes(value),
+}
+
+function has(stated: string | undefined, operator = '', value: string | undefined): boolean {
   if (stated === undefined || value === undefined) return stated !== undefined
-  switch (operator) {
-    case '~':
-      return stated.split(/\s+/).includes(value)
-    case '^':
-    case '|':
-      return stated.startsWith(value)
-    case '$':
-      return stated.endsWith(value)
-    case '*':
-      return stated.includes(value)
-    default:
-      return stated === value
-  }
+  return OPERATORS[operator.replace('|', '^')]?.(stated, value) ?? stated === value
 }

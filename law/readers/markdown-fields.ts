@@ -1,8 +1,8 @@
-import { foldCode } from '#core/identity/fold.ts'
+import { foldCode, foldKey } from '#core/identity/fold.ts'
 import type { DateRule, DocumentFields, ReaderLoss } from './document.ts'
 import { dated, dayIn, endIn, languageTag, type ReadTree } from './format.ts'
 import { lastAmendment } from './german-citation.ts'
-import { languageOf } from './languages.ts'
+import LANGUAGES from './names/languages.json' with { type: 'json' }
 import type { Standing } from './standing.ts'
 import { oneLine, wordSet } from './tree.ts'
 
@@ -176,4 +176,27 @@ export function fieldsOf({ path, tree: { metadata = new Map(), decoded } }: Read
       dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded.slice(0, HEAD_CHARACTERS), signed),
     effectiveTo: dated(endIn(metadata.get('effective_to') ?? metadata.get('effective_until'), 1)),
   }
+}
+
+/** Countries by ISO 3166-1, with the languages in which they publish their law. */
+const COUNTRIES: ReadonlyMap<string, string> = new Map(Object.entries(LANGUAGES.countries))
+/** Short words of each language. A text counts as in one of them where its words say so. */
+const SETS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries(LANGUAGES.words).map(([language, words]) => [language, new Set(foldKey(words).split(' '))]),
+)
+const READ_CHARACTERS = 40_000
+/** Share of the words of a text that its language's short words make at least. */
+const SHARE_MIN = 0.05
+
+/** Returns the language of its country that a text is in; undefined where the country is not known, or none fits. */
+function languageOf(country: string, text: string): string | undefined {
+  const languages = (COUNTRIES.get(foldKey(country)) ?? '').split(',')
+  const words: readonly string[] = foldKey(text.slice(0, READ_CHARACTERS)).match(/\p{L}+/gu) ?? []
+  const counts = languages.map((language) => {
+    const own = SETS.get(language)
+    return { language, count: words.filter((word) => own?.has(word)).length }
+  })
+  const [best, second] = counts.toSorted((a, b) => b.count - a.count)
+  if (best === undefined || best.count <= words.length * SHARE_MIN) return undefined
+  return best.count === second?.count ? undefined : best.language
 }

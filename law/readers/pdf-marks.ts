@@ -115,10 +115,8 @@ function boxAround(points: readonly number[]): Box {
   return { left: Math.min(...xs), right: Math.max(...xs), bottom: Math.min(...ys), top: Math.max(...ys) }
 }
 
-/** Smaller letters are not seen, in points. */
-const SIZE_MIN = 1
-const THIN_MAX = 2
-const LINE_MIN = 4
+/** In points: smaller letters are not seen; a line is thinner than the second size and longer than the third. */
+const [SIZE_MIN, THIN_MAX, LINE_MIN] = [1, 2, 4] as const
 const BOXES_MAX = 5_000
 const OPAQUE_MIN = 0.5
 const CONTRAST_MIN = 24
@@ -131,7 +129,6 @@ interface Drawn {
 interface Letter extends Drawn {
   readonly letter: string
   readonly isHidden: boolean
-  readonly clip: Box | undefined
 }
 type Fill = Drawn & Box
 
@@ -139,9 +136,8 @@ function holds({ left, right, bottom, top }: Box, { x, y }: { readonly x: number
   return left <= x && x <= right && bottom <= y && y <= top
 }
 
-/** Whether a letter is in no ink, in the colour of its ground, outside of what is shown, or below what covers it. */
+/** Whether a letter is in the colour of its ground, or below what covers it. */
 function isUnseen(letter: Letter, point: { readonly x: number; readonly y: number }, fills: readonly Fill[]): boolean {
-  if (letter.clip !== undefined && !holds(letter.clip, point)) return true
   const around = fills.filter((each) => holds(each, point))
   if (around.some(({ order, colour }) => order > letter.order && colour !== undefined)) return true
   const ground = around.findLast(({ order }) => order < letter.order)
@@ -161,9 +157,8 @@ interface Graphics {
   readonly alpha: number
   readonly scale: number
   readonly matrix: readonly number[]
-  readonly clip: Box | undefined
 }
-const PLAIN: Graphics = { mode: 0, colour: '#000000', alpha: 1, scale: 1, matrix: [1, 0, 0, 1, 0, 0], clip: undefined }
+const PLAIN: Graphics = { mode: 0, colour: '#000000', alpha: 1, scale: 1, matrix: [1, 0, 0, 1, 0, 0] }
 
 interface Drawing {
   /** The next letter of the text of the page; undefined where none is found. */
@@ -180,7 +175,7 @@ async function drawingOf(page: Page, isShown: (layer: unknown) => boolean): Prom
   const [letters, lines, fills, saved, layers]: [Letter[], Box[], Fill[], Graphics[], boolean[]] = [[], [], [], [], []]
   const paints = new Set<unknown>([OPS.fill, OPS.eoFill, OPS.fillStroke, OPS.eoFillStroke, OPS.closeFillStroke])
   const images = new Set<unknown>([OPS.paintImageXObject, OPS.paintInlineImageXObject, OPS.paintImageMaskXObject])
-  let [state, isClip, isNote] = [PLAIN, false, false]
+  let [state, isNote] = [PLAIN, false]
   const isDrawn = () => state.alpha >= OPAQUE_MIN && !layers.includes(true) && !isNote
   for (const [order, operator] of fnArray.entries()) {
     const stated: unknown = argsArray[order]
@@ -201,22 +196,19 @@ async function drawingOf(page: Page, isShown: (layer: unknown) => boolean): Prom
     else if (operator === OPS.endMarkedContent) layers.pop()
     else if (operator === OPS.beginAnnotation || operator === OPS.endAnnotation)
       isNote = operator === OPS.beginAnnotation
-    else if (operator === OPS.clip || operator === OPS.eoClip) isClip = true
     else if (images.has(operator) && fills.length < BOXES_MAX)
       fills.push({ ...boxIn(state.matrix, [0, 0, 1, 1]), order, colour: undefined })
-    else if (operator === OPS.shadingFill) fills.push({ ...EVERYWHERE, ...state.clip, order, colour: undefined })
+    else if (operator === OPS.shadingFill) fills.push({ ...EVERYWHERE, order, colour: undefined })
     else if (operator === OPS.constructPath) {
       const box = boxIn(state.matrix, numbersOf(args[2]))
-      if (isClip) state = { ...state, clip: common(state.clip, box) }
-      isClip = false
       const isLine = box.top - box.bottom <= THIN_MAX && box.right - box.left >= LINE_MIN
       if (!isDrawn() || lines.length + fills.length >= BOXES_MAX) continue
       if (isLine && args[0] !== OPS.endPath) lines.push(box)
       else if (paints.has(args[0])) fills.push({ ...box, order, colour: state.colour })
     } else if (operator === OPS.showText) {
-      const { mode, scale, colour, clip } = state
+      const { mode, scale, colour } = state
       const isHidden = INVISIBLE.has(mode) || Math.abs(scale) < 0.05 || state.alpha < 0.05 || layers.includes(true)
-      for (const letter of glyphsOf(args[0])) letters.push({ letter, order, isHidden, colour, clip })
+      for (const letter of glyphsOf(args[0])) letters.push({ letter, order, isHidden, colour })
     }
   }
   return { next: createNext(letters), lines, fills }
@@ -250,16 +242,6 @@ function boxIn(matrix: readonly number[], [left = 0, bottom = 0, right = 0, top 
   return boxAround(points)
 }
 
-function common(a: Box | undefined, b: Box): Box {
-  const { left, right, bottom, top } = a ?? EVERYWHERE
-  return {
-    left: Math.max(left, b.left),
-    right: Math.min(right, b.right),
-    bottom: Math.max(bottom, b.bottom),
-    top: Math.min(top, b.top),
-  }
-}
-
 function hexOf(colour: unknown): string | undefined {
   return typeof colour === 'string' && /^#[\da-f]{6}$/i.test(colour) ? colour : undefined
 }
@@ -274,10 +256,14 @@ function alphaOf(entries: unknown): number | undefined {
 /** Letters by which the text of a page and what it shows may be apart. */
 const AHEAD_MAX = 40
 
+const LIGATURES: Readonly<Record<string, string>> = { ﬀ: 'ff', ﬁ: 'fi', ﬂ: 'fl', ﬃ: 'ffi', ﬄ: 'ffl' }
+
 function glyphsOf(shown: unknown): readonly string[] {
   if (!Array.isArray(shown)) return []
   return shown.flatMap((glyph: unknown) => {
     const text = typeof glyph === 'object' && glyph !== null && 'unicode' in glyph ? glyph.unicode : ''
-    return typeof text === 'string' ? [...text.normalize('NFKC')].filter((letter) => /\S/.test(letter)) : []
+    return typeof text === 'string'
+      ? [...text.replaceAll(/[ﬀ-ﬄ]/gu, (sign) => LIGATURES[sign] ?? sign)].filter((letter) => /\S/.test(letter))
+      : []
   })
 }

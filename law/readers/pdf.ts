@@ -40,12 +40,8 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
     if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
     const [texts, annotations]: [PageTexts[], string[]] = [[], []]
     const layers = await pdf.getOptionalContentConfig()
-    const marksIn = (page: Page) =>
-      marksOf(
-        page,
-        (layer) => layers.isVisible(layer) === true,
-        (kind) => annotations.push(kind),
-      )
+    const isShown = (layer: unknown): boolean => layers.isVisible(layer) === true
+    const marksIn: MarksIn = (page) => marksOf(page, isShown, (kind) => annotations.push(kind))
     for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number, marksIn))
     const gutters = commonGutters(texts.map(({ along }) => along))
     const pages = texts.map(({ along, apart, turn }, index) => [
@@ -151,13 +147,9 @@ interface PageTexts {
   readonly turn: PageTurn
 }
 
-type Page = Awaited<ReturnType<Pdf['getPage']>>
+type MarksIn = (page: Awaited<ReturnType<Pdf['getPage']>>) => ReturnType<typeof marksOf>
 
-async function pageTexts(
-  pdf: Pdf,
-  number: number,
-  marksIn: (page: Page) => ReturnType<typeof marksOf>,
-): Promise<PageTexts> {
+async function pageTexts(pdf: Pdf, number: number, marksIn: MarksIn): Promise<PageTexts> {
   try {
     const page = await pdf.getPage(number)
     const marks = await marksIn(page)

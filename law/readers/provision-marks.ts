@@ -1,5 +1,7 @@
 import { foldKey } from '#core/identity/fold.ts'
 import { ANNEX_RANK, divisionRank } from './eur-lex-divisions.ts'
+import NAMES from './names/words.json' with { type: 'json' }
+import { romanOf } from './written-number.ts'
 
 /** What a line on its own begins, with the lengths of its parts: signs between them are no text. */
 export interface ProvisionMark {
@@ -22,22 +24,13 @@ interface Found extends ProvisionMark {
   readonly order: readonly number[] | undefined
 }
 
-/** Words before a number, by what they name, in the languages whose law has them. */
-const KINDS = [
-  [
-    'article',
-    'art(?:\\.|[ií]cu?lo|icolo|igo|icle|ikel|ikolu|icol(?:ul)?|igul|ykuł|ikla)?|airteagal|άρθρο|αρθρο|стаття|статья|чл(?:ен|\\.)|čl(?:ánek|ánok|\\.)?|članak|člen|madde|artikolu|artigo',
-  ],
-  ['section', '§+|section|sec\\.|sección|paragrahv'],
-  ['rule', 'rule|regla'],
-  ['regulation', 'regulation'],
-] as const
 const NUMBER =
   '(?:[LRDA]{1,2}\\.?\\s?(?:\\*\\s?)?)?\\d+(?:[.-]\\d+)*(?:er|re)?(?:\\s?-?\\s?(?:bis|ter|quater|quinquies|sexies|septies|octies)|[\\s-]?[A-Z](?![\\p{L}])|[a-z](?![\\p{L}]))?|[úu]nico?|unique|premier|primero|[IVXLC]+'
-const WORD_FIRST = KINDS.map(
-  ([kind, words]) =>
-    [kind, new RegExp(`^(?:${words})\\s*(?:n[º°.]\\s*)?(${NUMBER})(?![\\p{Lu}\\p{Ll}\\p{N}])`, 'iu')] as const,
-)
+/** Words before a number, by what they name, in the languages whose law has them. */
+const WORD_FIRST = (['article', 'section', 'rule', 'regulation'] as const).map((kind) => {
+  const words = `^(?:${NAMES.provisions[kind]})\\s*(?:n[º°.]\\s*)?(${NUMBER})(?![\\p{Lu}\\p{Ll}\\p{N}])`
+  return [kind, new RegExp(words, 'iu')] as const
+})
 /** The number stands before the word: Hungarian, Finnish, Swedish, Lithuanian, Latvian, Slovene. */
 const NUMBER_FIRST = /^(\d+(?:[\s-]?[a-z])?)\.?\s?(?:§|straipsnis|pants|člen|cikk|artikla|artikkel)(?![\p{L}\p{N}])/iu
 const EAST_ASIAN =
@@ -197,12 +190,6 @@ function orderOf(number: string): readonly number[] | undefined {
     ...digits.split(/[.-]/).filter(Boolean).map(Number),
     ...(suffix === '' ? [] : [suffix.codePointAt(0) ?? 0]),
   ]
-}
-
-function romanOf(written: string): number | undefined {
-  if (!/^[ivxlc]+$/.test(written)) return undefined
-  const values = Array.from(written, (sign) => ({ i: 1, v: 5, x: 10, l: 50, c: 100 })[sign] ?? 0)
-  return values.reduce((sum, value, index) => sum + (value < (values[index + 1] ?? 0) ? -value : value), 0)
 }
 
 function kanjiNumber(written: string): number {

@@ -157,16 +157,15 @@ function unmarked(format: ReaderFormat, provisions: readonly Provision[]): reado
   const isShell =
     format === 'eur-lex' && !written.some(({ kind }) => /^(?:article|recital|annex|correction)$/.test(kind))
   if (isShell) return [{ name: 'page of an act without a provision', count: 1, line: 1 }]
-  const struck = written.filter(({ text = '' }) => /[\u0335-\u0338]/.test(text))
-  const gone = written.filter(({ standing, label, heading, text = '' }) => {
+  const said = written.flatMap(({ standing, label, heading, text = '', line }) => {
     // The heading may be the text.
-    const isOwn = SAYS_GONE.test(`${label} ${heading}`) && !text.includes(heading || label)
-    return standing === undefined && isOwn && !saysNoForce(text)
+    const isGone = SAYS_GONE.test(`${label} ${heading}`) && !text.includes(heading || label) && !saysNoForce(text)
+    const names = [
+      ...(/[\u0335-\u0338]/.test(text) ? ['struck characters'] : []),
+      ...(isGone && standing === undefined ? ['text below a heading that says it is gone'] : []),
+    ]
+    return names.map((name) => ({ name, count: 1, line }))
   })
-  const said = [
-    ...struck.map(({ line }) => ({ name: 'struck characters', count: 1, line })),
-    ...gone.map(({ line }) => ({ name: 'text below a heading that says it is gone', count: 1, line })),
-  ]
   const length = written.reduce((sum, { text = '' }) => sum + text.length, 0)
   if (length <= UNMARKED_CHARACTERS_MAX) return said
   if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return said

@@ -1,14 +1,14 @@
 import { attribute, at, childNamed, firstNamed, textOf, type MarkupElement } from './tree.ts'
 import { dated, dayIn, nearest, type CitedProvision, type MarkupFormat, type ReadTree } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
-import { CONTENTS, METADATA, omitted, rolesByName, type Role } from './roles.ts'
+import { omitted, type Role } from './roles.ts'
 import NAMES from './names/regml.json' with { type: 'json' }
-import { vocabularyOf } from './vocabulary.ts'
+import { formatOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
-const ROLES = rolesByName(
-  [METADATA, 'fdsys preamble changeset'],
-  [CONTENTS, 'tableOfContents'],
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [],
   [divisionOf, 'part subpart appendix interpretations'],
   [{ is: 'unit', kind: 'analysis', level: 'division', heading: 'Section-by-section analysis' }, 'analysis'],
   [sectionOf, 'section appendixSection interpSection'],
@@ -18,18 +18,8 @@ const ROLES = rolesByName(
     ({ parent }) => ({ is: parent?.name === 'content' ? 'inline' : 'heading' }),
     'subject title appendixTitle subpartTitle',
   ],
-  [{ is: 'note' }, 'footnote'],
   [({ parent }) => (parent?.name === 'graphic' ? omitted('address of an image') : { is: 'inline' }), 'text url thumb'],
-  [{ is: 'row' }, 'row'],
-  [{ is: 'cell' }, 'cell column'],
-  [{ is: 'block' }, 'content analysisParagraph analysisHeader dash def-list callout line'],
 )
-
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, NAMES.elements],
-  apart: 'fdsys preamble changeset',
-  out: { struck: 'del s strike DEL S STRIKE' },
-})
 
 /** RegML of the Consumer Financial Protection Bureau (namespace `eregs`). */
 export const REGML: MarkupFormat = {

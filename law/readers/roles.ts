@@ -66,13 +66,13 @@ interface RolesByName {
   readonly names: ReadonlySet<string>
 }
 
+export type RoleLine = readonly [role: Role | ((element: MarkupElement) => Role), names: string]
+
 /**
  * Returns a function that gives the role of an element by its name.
  * @param lines a role, or what decides it, and the names that have it, separated by spaces.
  */
-export function rolesByName(
-  ...lines: readonly (readonly [role: Role | ((element: MarkupElement) => Role), names: string])[]
-): RolesByName {
+export function rolesByName(...lines: readonly RoleLine[]): RolesByName {
   const byName = new Map(lines.flatMap(([role, names]) => names.split(' ').map((name) => [name, role] as const)))
   const roleOf = (element: MarkupElement): Role | undefined => {
     const role = byName.get(element.name)
@@ -98,6 +98,18 @@ export const LOWERED = marked('_')
 /** A number or a word in the line of the text that it stands before. */
 export function lead(before = '', after = ''): Role {
   return { is: 'marked', before, after, label: true }
+}
+
+const MARKS = { space: marked(' '), item: { is: 'item', mark: '-' }, 'bare item': { is: 'item', mark: '' } } as const
+const BY_NAME = new Map<string, Role>(
+  Object.entries({ ...MARKS, metadata: METADATA, contents: CONTENTS, raised: RAISED, lowered: LOWERED, lead: lead() }),
+)
+const PLAIN = ['block', 'inline', 'break', 'lines', 'row', 'cell', 'label', 'heading', 'note', 'quote'] as const
+
+/** The role that the table of a format names; any other name is the rule of an omission. */
+export function roleNamed(name: string): Role {
+  const is = PLAIN.find((each) => each === name)
+  return is === undefined ? (BY_NAME.get(name) ?? omitted(name)) : { is }
 }
 
 /** Roles that are lines or marks of a text. */

@@ -1,4 +1,5 @@
 import { foldKey } from '#core/identity/fold.ts'
+import NAMES from './names/standing.json' with { type: 'json' }
 
 /** Why a text is no law in force, as its publisher marks it, and the rule by which it is left out. */
 export const STANDING_RULES = {
@@ -19,6 +20,8 @@ export const STANDINGS = [
   'suspended',
 ] as const satisfies Standing[]
 
+const CLASSES: Partial<Record<Standing, string>> = NAMES.classes
+
 /** A text that is struck or hidden is none; one that is not in force is named, and its notes stay. */
 export function isNoText(standing: Standing | undefined): boolean {
   return standing === 'struck' || standing === 'hidden'
@@ -35,20 +38,7 @@ export function saysNoForce(text: string): boolean {
 
 /** Words of the classes of elements, by what they say. Classes are read by their words: `LegRepeal`, `text-struck`. */
 const CLASS_WORDS: ReadonlyMap<string, Standing> = new Map(
-  (
-    [
-      [
-        'struck',
-        'del deleted deletion struck strike striked strikethrough strikeout linethrough removed gestrichen supprime barre tachado soppresso geschrapt',
-      ],
-      [
-        'repealed',
-        'repeal repealed revoked abrogated aufgehoben weggefallen abroge derogado derogada abrogato vervallen',
-      ],
-      ['prospective', 'prospective'],
-      ['suspended', 'suspended'],
-    ] as const
-  ).flatMap(([standing, words]) => words.split(' ').map((word) => [word, standing] as const)),
+  STANDINGS.flatMap((standing) => (CLASSES[standing]?.split(' ') ?? []).map((word) => [word, standing] as const)),
 )
 const HIDDEN_CLASS =
   /^(?:hidden|hide|invisible|is-hidden|u-hidden|d-none|display-none|no-?display|sr-only|visually-?hidden|screen-reader-(?:text|only)|off-?screen)$/i

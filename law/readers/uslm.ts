@@ -4,55 +4,21 @@ import { cfrCitation } from './cfr-citation.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { dated, dayIn, dayInWords, languageTag, nearest } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
-import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName, type Role } from './roles.ts'
+import { lead, omitted, type Role } from './roles.ts'
 import { CITED_TITLE_CHARACTERS_MAX, wordsCitation } from './words-citation.ts'
 import NAMES from './names/uslm.json' with { type: 'json' }
-import { vocabularyOf, withWindow } from './vocabulary.ts'
+import { formatOf, withWindow } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
 
-const DIVISIONS = wordSet(
-  'title subtitle chapter subchapter part subpart division subdivision article subarticle appendix preliminary compiledAct courtRules courtRule reorganizationPlans reorganizationPlan schedule',
-)
-const PARTS = wordSet('subsection paragraph subparagraph clause subclause item subitem subsubitem level listItem')
-const ROLES = rolesByName(
-  [
-    { is: 'block' },
-    'p chapeau content continuation sourceCredit authority source editorialNote organizationNote explanationNote block signature signatures name role affiliation crossHeading figure caption list listContent proviso quotedText longTitle officialTitle enactingFormula recital approvedDate property header listHeading formula div docTitle congress session type docNumber currentChamber action actionDescription relatedDocument citationNote editionNote coverTitle resolvingClause preamble attestation endorsement legislativeHistory organization affected subject statement signatureDate frDocId billingCode docPublicationName volume issue startingPage',
-  ],
-  [
-    omitted('page number or running head'),
-    'leftRunningHead rightRunningHead endMarker page ear layout slugLine distributionCode',
-  ],
-  [METADATA, 'meta amendMeta'],
+const DIVISIONS = wordSet(NAMES.divisions)
+const PARTS = wordSet(NAMES.parts)
+const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
+  NAMES,
+  [DIVISIONS, PARTS],
   [frontOf, 'preface backMatter'],
-  [CONTENTS, 'toc index'],
-  [{ is: 'label' }, 'num'],
   [headingOf, 'heading subheading'],
-  [{ is: 'note' }, 'footnote sidenote'],
   [referenceOf, 'ref'],
-  [{ is: 'quote' }, 'quotedContent'],
-  [{ is: 'row' }, 'tr row'],
-  [{ is: 'cell' }, 'td th column entry'],
-  [RAISED, 'sup'],
-  [{ is: 'break' }, 'br'],
 )
-const VOCABULARY = vocabularyOf({
-  elements: [ROLES.names, DIVISIONS, PARTS, NAMES.elements],
-  attributes: NAMES.attributes,
-  apart: 'meta amendMeta',
-  out: { struck: 'del deletedText s strike' },
-  values: {
-    changed: { struck: 'deleted', 'in force': 'added notChanged' },
-    inEffect: { repealed: 'false', 'in force': 'true' },
-    status: {
-      repealed: 'repealed omitted transferred renumbered reserved vacant',
-      ended: 'hadItsEffect expired terminated',
-      prospective: 'pending',
-      suspended: 'suspended',
-      'in force': 'inEffect crossReference',
-    },
-  },
-})
 /** Documents of an issue of the Federal Register: what they say of the CFR is no provision of it. */
 const NOTICES = wordSet('rule proposedRule notice presidentialDoc correction')
 

@@ -3,16 +3,20 @@ import { READER_BOUNDS } from './bounds.ts'
 import { MATHML } from './drawn.ts'
 import type { ReaderLoss } from './document.ts'
 import { dayIn, endIn, type Vocabulary } from './format.ts'
+import { roleNamed, rolesByName, type RoleLine } from './roles.ts'
 import { isNoText, STANDINGS, standingOfClasses, standingOfStyle, type Standing } from './standing.ts'
 import { wordSet, type MarkupElement } from './tree.ts'
 
-interface VocabularyTable {
-  /** Names that have a role, and those that are inline. */
-  readonly elements: readonly (Iterable<string> | string)[]
+/** The table of a format (`names/`): lists of names, separated by spaces. */
+interface FormatTable {
+  /** Names without a role. */
+  readonly elements: string
   /** Absent: of an attribute, only what strikes, hides or speaks of standing counts. */
   readonly attributes?: string
+  /** By role, or by the rule of an omission. */
+  readonly roles?: Readonly<Record<string, string>>
   readonly apart?: string
-  readonly out?: Partial<Record<Standing, string>>
+  readonly struck?: string
   /** By attribute: the values by what they say. */
   readonly values?: Readonly<Record<string, Partial<Record<Standing | 'in force', string>>>>
 }
@@ -20,17 +24,25 @@ interface VocabularyTable {
 /** Attributes of every format of markup. */
 const COMMON = wordSet('lang space base id class style dir schemaLocation noNamespaceSchemaLocation')
 
-/** Makes the vocabulary of a format of its table, whose names are separated by spaces. */
-export function vocabularyOf({ elements, attributes, apart = '', out = {}, values = {} }: VocabularyTable): Vocabulary {
-  const gone = byName(STANDINGS, out)
-  const known = elements.flatMap((names) => (typeof names === 'string' ? names.split(' ') : [...names]))
-  return {
-    elements: new Set([...known, ...gone.keys(), ...apart.split(' ')]),
+/**
+ * Makes roles and vocabulary of the table of a format. @param named further lists of names that its reader knows.
+ * @param own roles that more than a name decides.
+ */
+export function formatOf(
+  { elements, attributes, roles = {}, apart = '', struck = '', values = {} }: FormatTable,
+  named: readonly Iterable<string>[],
+  ...own: readonly RoleLine[]
+) {
+  const byRole = rolesByName(...Object.entries(roles).map(([role, names]) => [roleNamed(role), names] as const), ...own)
+  const known = [byRole.names, elements.split(' '), struck.split(' '), apart.split(' '), ...named]
+  const vocabulary: Vocabulary = {
+    elements: new Set(known.flatMap((names) => [...names])),
     attributes: attributes === undefined ? undefined : new Set([...COMMON, ...attributes.split(' ')]),
     apart: wordSet(apart),
-    out: gone,
-    values: new Map(Object.entries(values).map(([name, table]) => [name, byName([...STANDINGS, 'in force'], table)])),
+    out: byName(STANDINGS, { struck }),
+    values: new Map(Object.entries(values).map(([name, said]) => [name, byName([...STANDINGS, 'in force'], said)])),
   }
+  return { roles: byRole, vocabulary }
 }
 
 function byName<T extends string>(said: readonly T[], table: Partial<Record<T, string>>): ReadonlyMap<string, T> {

@@ -1,19 +1,10 @@
 import { foldKey } from '#core/identity/fold.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { numberIn, type CitedProvision } from './format.ts'
+import NAMES from './names/words.json' with { type: 'json' }
 
 /** Words by which a kind of provision is cited where its number alone does not say it. */
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ['section', 'section'],
-  ['article', 'Article'],
-  ['recital', 'recital'],
-  ['rule', 'rule'],
-  ['regulation', 'regulation'],
-  ['paragraph', 'paragraph'],
-  ['annex', 'Annex'],
-  ['schedule', 'Schedule'],
-  ['heading', ''],
-])
+const WORDS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.cited))
 /** A longer title is cut where a provision is cited by it. */
 export const CITED_TITLE_CHARACTERS_MAX = 160
 

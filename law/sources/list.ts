@@ -4,23 +4,14 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_BOUNDS } from './bounds.ts'
+import TYPES from './media-types.json' with { type: 'json' }
 import { assertWithin, entriesWithin, type SourceRoots } from './roots.ts'
 
 /** `law`: published law in any format that a reader recognises. */
 export const SOURCE_FORMATS = ['jsonl', 'markdown', 'law'] as const
 export type SourceFormat = (typeof SOURCE_FORMATS)[number]
 
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
-  jsonl: 'application/x-ndjson',
-  md: 'text/markdown',
-  markdown: 'text/markdown',
-  xml: 'application/xml',
-  akn: 'application/xml',
-  html: 'text/html',
-  htm: 'text/html',
-  pdf: 'application/pdf',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-}
+const MEDIA_TYPES: Readonly<Record<string, string>> = TYPES
 
 /** The media type that the name of a file says; a reader goes by the content. */
 export function mediaTypeOf(name: string): string {

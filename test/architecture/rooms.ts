@@ -171,7 +171,7 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: 'core/index/format/reader.ts', text: "import { search } from '#core/rpc/search-client.ts'" },
       { path: 'core/index/vectors/graph.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
       { path: `${PARSER}/provisions/lists.ts`, text: "import { readEuAct } from '../grammars/eu.ts'" },
-      { path: `${PARSER}/grammars/us.ts`, text: "import { KNOWN_NAMES } from '../names/known-acts.ts'" },
+      { path: `${PARSER}/grammars/us.ts`, text: "import { createActAliases } from '../names/aliases.ts'" },
       { path: `${PARSER}/extract/citations.ts`, text: "import { findCitations } from '../find.ts'" },
       { path: `${PARSER}/antecedents/resolve.ts`, text: "import { readProvision } from '../extract/provision.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },

@@ -26,15 +26,8 @@ export function readCjkArticle(tokens: TokenStream, at: number, aliases: ActAlia
     end = inner + 2
   }
   const act = actBefore(tokens, at, aliases)
-  const citation: Citation = {
-    from: act?.from ?? at,
-    to: end,
-    kind: 'article',
-    path,
-    act: act?.mention.act,
-    confidence: 'certain',
-    pointed: false,
-  }
+  const [from, name] = [act?.from ?? at, act?.mention.act]
+  const citation: Citation = { from, to: end, kind: 'article', path, act: name, confidence: 'certain', pointed: false }
   return { citations: [citation], end }
 }
 

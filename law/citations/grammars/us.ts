@@ -6,10 +6,7 @@ import { kindOf, readDesignation, type Part } from '#law/citations/provisions/nu
 /** Regulations of the Consumer Financial Protection Bureau by letter: parts of 12 CFR chapter X. */
 const BUREAU_PARTS: ReadonlyMap<string, string> = new Map([
   ...[...'bcdefghijklmnop'].map((letter, at) => [letter, String(1002 + at)] as const),
-  ['v', '1022'],
-  ['x', '1024'],
-  ['z', '1026'],
-  ['dd', '1030'],
+  ...Object.entries({ v: '1022', x: '1024', z: '1026', dd: '1030' }),
 ])
 
 /** Returns the act of a part of the Code of Federal Regulations, if it is known. */

@@ -1,7 +1,6 @@
 import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
 import { withLatinLookAlikes } from '#core/identity/look-alikes.ts'
 import { fold } from '#core/index/analysis/words.ts'
-import { cjkPieces, hanNumber } from './cjk-pieces.ts'
 
 /** A run of letters, a run of digits, or one other visible character (`§§` is one, and raised digits: `^3`). */
 export interface Token {
@@ -23,18 +22,9 @@ const RAISED = /^[⁰¹²³⁴-⁹]/
 /** Soft hyphens, joiners and direction marks, which editors insert before numbers. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 const ASCII_ONLY = /^[\0-\x7f]*$/
-const SIGNS: ReadonlyMap<string, string> = new Map([
-  ['‐', '-'],
-  ['‑', '-'],
-  ['–', '–'],
-  ['—', '–'],
-  ['−', '–'],
-  ['’', "'"],
-  ['‘', "'"],
-  ['ʼ', "'"],
-  ['º', '°'],
-  ['ª', '°'],
-])
+const SIGNS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ '‐': '-', '‑': '-', '–': '–', '—': '–', '−': '–', '’': "'", '‘': "'", ʼ: "'", º: '°', ª: '°' }),
+)
 
 const CJK = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}]/u
 
@@ -105,6 +95,12 @@ export class TokenStream {
   /** Whether a token passes the test. */
   some(test: (token: Token, at: number) => boolean): boolean {
     return this.#tokens.some(test)
+  }
+
+  /** The words from a position to another one, as they stand in an id. */
+  words(from: number, to: number): string {
+    const words = this.#tokens.slice(from, to).filter(({ kind }) => kind !== 'sign')
+    return words.map(({ text }) => text).join('-')
   }
 
   /** The folded text at this position; empty outside. */
@@ -198,4 +194,32 @@ export class TokenStream {
 /** Returns the tokens of a text, in time linear in its length. */
 export function lex(text: string): TokenStream {
   return new TokenStream(tokenise(text))
+}
+
+const PIECES =
+  /第|[〇一二三四五六七八九十百千]+(?=[条條項号の]|$)|[条條項号](?=第|の|$)|[\p{sc=Han}\p{sc=Kana}ー]+?(?=第|$|[\p{sc=Hira}])|\p{sc=Hira}+|\p{sc=Hang}+/gu
+const DIGITS = '〇一二三四五六七八九'
+const UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 1000 }
+
+/** Cuts a run of letters where words of a citation begin: `民法第七百九条` is five words. */
+function cjkPieces(run: string, afterNumber: boolean): readonly string[] {
+  // `750조는`: a counter, and a particle.
+  const counter = afterNumber ? /^(?:[条條項号の조항호의])/u.exec(run)?.[0] : undefined
+  if (counter !== undefined && counter !== run)
+    return [counter, ...cjkPieces(run.slice(counter.length), counter !== 'の')]
+  if (counter !== undefined) return [run]
+  const pieces = run.match(PIECES) ?? [run]
+  return pieces.join('') === run ? pieces : [run]
+}
+
+/** The value of a number in Han figures: `七百九` is 709. */
+function hanNumber(text: string): string | undefined {
+  if (!/^[〇一二三四五六七八九十百千]+$/u.test(text)) return undefined
+  let [sum, digit] = [0, 0]
+  for (const figure of text) {
+    const unit = UNITS[figure]
+    if (unit === undefined) digit = digit * 10 + DIGITS.indexOf(figure)
+    else [sum, digit] = [sum + Math.max(digit, 1) * unit, 0]
+  }
+  return String(sum + digit)
 }

@@ -8,7 +8,7 @@ import { lex, tokenise, type Token, type TokenStream } from '#law/citations/lexe
 import { readRoman } from '#law/citations/provisions/roman.ts'
 import { asItStands } from './going-on.ts'
 import { readPlace } from './places.ts'
-import { KNOWN_NAMES } from './known-acts.ts'
+import KNOWN from './known-acts.json' with { type: 'json' }
 
 /**
  * Longer names are ignored, because no act has one. The bound also limits the comparison at each position of a query.
@@ -118,11 +118,18 @@ export function namesOfAct(act: { readonly id: string; readonly aliases: readonl
   return [...new Set(names.map(({ words }) => words.join(' ')))].filter((name) => name !== '')
 }
 
-/** Built-in names are the same in every table, so their words are read once. */
-const BUILT_IN = KNOWN_NAMES.map(({ act, name, cased, beside }) => {
-  const ofForm = cased || /^\p{L}+\d?$/u.test(name) ? standaloneOfWord(name) : 'any'
-  return nameOf(name, act, beside ? 'never' : ofForm, cased)
-})
+/**
+ * Built-in names by act, whose words are read once. Names with `^` are ambiguous and count only as written, those with
+ * `~` only beside a provision, those with `!` only as both.
+ */
+const BUILT_IN = Object.entries(KNOWN).flatMap(([act, names]) =>
+  names.map((marked) => {
+    const mark = /^[!^~]/.exec(marked)?.[0] ?? ''
+    const [name, cased] = [marked.slice(mark.length), /[!^]/.test(mark)]
+    const ofForm = cased || /^\p{L}+\d?$/u.test(name) ? standaloneOfWord(name) : 'any'
+    return nameOf(name, act, /[!~]/.test(mark) ? 'never' : ofForm, cased)
+  }),
+)
 const BUILT_IN_FORMS = BUILT_IN.flatMap(formsOf)
 
 function corpusName(alias: string, act: string): Name {

@@ -1,28 +1,18 @@
 import { actBeside, familyOf, type ActMention } from '#law/citations/citation.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
+import NAMES from './going-on.json' with { type: 'json' }
 import { isLegalNoun } from './nouns.ts'
 import { readPlace } from './places.ts'
 
 /** Words between the name of an act and its place: `of the`, `du`, `della`, `des Kantons`. */
-const LINKS = new Set(
-  (
-    `of the de la du des d ' der l le del della dell di do da dos van het von republic republik republique state ` +
-    'kantons kanton canton landes province provincia estado etat freistaats as it applies applied applicable extended in to au en'
-  ).split(' '),
-)
+const LINKS = new Set(NAMES.links.split(' '))
 const LINKS_MAX = 5
 /** Words of institutions and of times, which make no other act: `of the Council`, `du Parlement`. */
 const NO_NAMES =
   /^(?:council|commission|parliament|conseil|parlement|rat(?:es)?|january|february|march|april|may|june|july|august|september|october|november|december)$/
-const MEMBERS = 'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK IS LI NO'.split(' ')
-const COUNTRIES: Readonly<Record<string, readonly string[]>> = {
-  us: ['US'],
-  eu: ['EU', ...MEMBERS],
-  uk: ['GB'],
-  de: ['DE'],
-  fr: ['FR'],
-}
+const MEMBERS = NAMES.members.split(' ')
+const COUNTRIES = new Map(Object.entries(NAMES.countries).map(([family, codes]) => [family, codes.split(' ')] as const))
 const LONGER_NAME_MAX = 10
 
 /**
@@ -39,15 +29,15 @@ export function asItStands(
   isName: (at: number) => boolean = () => false,
   isForeign = false,
 ): ActMention {
-  const own = COUNTRIES[familyOf(mention.act)] ?? jurisdictions
+  const own = COUNTRIES.get(familyOf(mention.act)) ?? jurisdictions
   const isUnknown = mention.act.startsWith('name:') || own === undefined
   const from = isUnknown ? at : beforeForeign(tokens, at, own)
   const capital = isForeign ? afterCapital(tokens, mention.end, isName) : undefined
   const goesOn = isUnknown ? longerName(tokens, mention.end) : afterGoingOn(tokens, at, mention, own, isName)
   const end = goesOn ?? capital
   if (from === at && (end === undefined || end === mention.end)) return mention
-  const words = tokens.slice(from, end ?? mention.end).filter(({ kind }) => kind !== 'sign')
-  return actBeside(`name:${words.map(({ text }) => text).join('-')}`, end ?? mention.end)
+  const to = end ?? mention.end
+  return actBeside(`name:${tokens.words(from, to)}`, to)
 }
 
 /** Whether a place is in one of these jurisdictions. */
@@ -68,12 +58,7 @@ function afterForeignPlace(tokens: TokenStream, at: number, own: readonly string
 }
 
 /** What is no law in force, before the name of an act: `projet de Code civil`, `Prop. Treas. Reg.`, `Entwurf des BGB`. */
-export const NOT_IN_FORCE: ReadonlySet<string> = new Set(
-  (
-    'draft proposed prop former projet proposition ancien anciens ancienne entwurf entwurfs antiguo derogado anteproyecto ' +
-    'proyecto progetto disegno abrogato projeto ontwerp projekt forslag utkast navrh proiect'
-  ).split(' '),
-)
+export const NOT_IN_FORCE: ReadonlySet<string> = new Set(NAMES.not_in_force.split(' '))
 
 /** `the Spanish Civil Code`, `Ireland's Data Protection Act`: where a foreign place before the name begins. */
 function beforeForeign(tokens: TokenStream, at: number, own: readonly string[]): number {
@@ -152,8 +137,7 @@ function afterCompound(tokens: TokenStream, end: number, isName: (at: number) =>
   if (isName(end)) return undefined
   if (tokens.reads(end, 'a') && tokens.reads(end + 1, '.') && tokens.reads(end + 2, 'f'))
     return tokens.skip(end + 3, '.')
-  const isFormer = tokens.reads(end, 'alte', 'alter', 'fruhere', 'fruherer') && tokens.reads(end + 1, 'fassung')
-  if (isFormer) return end + 2
+  if (tokens.reads(end, 'alte', 'alter', 'fruhere', 'fruherer') && tokens.reads(end + 1, 'fassung')) return end + 2
   if (tokens.reads(end, 'entwurf') || /^(?:aF|CH|LI|LU|DDR|\p{Lu}\p{Ll}+[VGO])$/u.test(tokens.raw(end))) return end + 1
   const dash = tokens.reads(end, '-', '–', '/', '_', '+') ? end : undefined
   if (dash === undefined || isName(end + 1)) return undefined

@@ -50,7 +50,7 @@ function readCapitals(tokens: TokenStream, at: number, aliases: ActAliases): Act
     return undefined
   let end = at
   while (tokens.isCapitalised(end) || (end > at && (tokens.isNumber(end) || isHyphenated(tokens, end)))) end += 1
-  return end === at ? undefined : actBeside(`name:${wordsOf(tokens, at, end)}`, end)
+  return end === at ? undefined : actBeside(`name:${tokens.words(at, end)}`, end)
 }
 
 /** Reads such a name with no provision before it. A function word or a kind of provision begins none. */
@@ -70,7 +70,7 @@ function readForeignName(tokens: TokenStream, at: number, aliases: ActAliases): 
   const languages = languagesIn(tokens, aliases.languages)
   if (languages.size === 0) return undefined
   const end = endOfForeignName(tokens, at, languages, (index) => aliases.find(tokens, index) !== undefined)
-  return end === undefined ? undefined : actBeside(`name:${wordsOf(tokens, at, end)}`, end)
+  return end === undefined ? undefined : actBeside(`name:${tokens.words(at, end)}`, end)
 }
 
 /** The corpus does not hold such an act: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. */
@@ -104,13 +104,7 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
   if (end === undefined || capitals < 2 || tokens.reads(end + 1, '/')) return undefined
   const number = tokens.reads(end, 'no') ? tokens.skip(end + 1, '.') : end
   if (tokens.isNumber(number) && (number > end || tokens.isYear(number))) end = number + 1
-  return actBeside(`name:${wordsOf(tokens, at, end)}`, afterYear(tokens, end))
-}
-
-/** The words of a name as they stand in an id, without its signs. */
-function wordsOf(tokens: TokenStream, from: number, to: number): string {
-  const words = tokens.slice(from, to).filter(({ kind }) => kind !== 'sign')
-  return words.map(({ text }) => text).join('-')
+  return actBeside(`name:${tokens.words(at, end)}`, afterYear(tokens, end))
 }
 
 /** `Arbitration Act of 1916`, `Arbitration Act (Northern Ireland) 1954`: the position after the year. */
@@ -167,7 +161,7 @@ function readLowerCaseAct(tokens: TokenStream, at: number): ActMention | undefin
     const isAct = before !== '' && !GENERIC.test(before) && !FUNCTION_WORD_FORMS.has(before)
     if ((isAct && tokens.reads(index, 'act', 'ordinance')) || (CODES.test(before) && tokens.reads(index, 'code'))) {
       const end = tokens.digits(index + 1, 4, 4) === undefined ? index + 1 : index + 2
-      return actBeside(`name:${wordsOf(tokens, at, end)}`, end)
+      return actBeside(`name:${tokens.words(at, end)}`, end)
     }
   }
   return undefined
@@ -191,7 +185,7 @@ function readLawOf(tokens: TokenStream, at: number): ActMention | undefined {
   const index = tokens.reads(article, 'state') && tokens.reads(article + 1, 'of') ? article + 2 : article
   let end = index
   while (end < index + 3 && tokens.isCapitalised(end)) end += 1
-  return end === index ? undefined : actBeside(`name:law-of-${wordsOf(tokens, index, end)}`, end)
+  return end === index ? undefined : actBeside(`name:law-of-${tokens.words(index, end)}`, end)
 }
 
 const MONTHS = /^(?:january|february|march|april|may|june|july|august|september|october|november|december)$/

@@ -1,5 +1,5 @@
 import { firstIndex } from '#core/platform/first-index.ts'
-import { readRoman } from '#law/citations/provisions/roman.ts'
+import { romanOf } from '#law/readers/written-number.ts'
 
 /** An enumerated list in which a line of a text stands, outermost first among several. */
 interface OpenList {
@@ -170,7 +170,7 @@ function numbersOf(line: string): readonly Numbered[] {
       style: `${kind}${isUpper ? 'A' : 'a'}${letters.length}`,
       number: (letters[0]?.codePointAt(0) ?? 0) - 96,
     })
-  const roman = readRoman(letters.join(''))
+  const roman = /^x{0,3}(?:ix|iv|v?i{0,3})$/i.test(written) ? romanOf(letters.join('')) : undefined
   if (roman !== undefined) found.push({ style: `${kind}${isUpper ? 'I' : 'i'}`, number: roman })
   return found
 }

@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { readFile, stat } from 'node:fs/promises'
+import { foldKey } from '#core/identity/fold.ts'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
 import { frontMatterOf, type FrontMatter } from './markdown/front-matter.ts'
-import { headingReference, isBoldHeading } from './markdown/heading-reference.ts'
 import { cutAtHeadings, type Section } from './markdown/headings.ts'
-import { createMarkdownPlaces } from './markdown/place.ts'
-import type { PlaceOf } from '#law/readers/places.ts'
+import { contextOf } from '#core/index/passages/selector.ts'
+import type { TextRange } from '#law/readers/comments.ts'
+import { createByteCounter, type PlaceOf } from '#law/readers/places.ts'
 import type { SourceFault, SourceItem } from './record.ts'
 import { isBlank, unstorable } from '#law/readers/text.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
@@ -164,4 +165,99 @@ function assertReferencesClear({ heading, parents, text, line }: Section, prefix
   }
   if (prefix !== undefined && text.split('\n').some((each) => isBoldHeading(each, prefix)))
     throw new UnreadableFile('a numbered line in bold below this heading: write # before it', { line })
+}
+
+/**
+ * Returns a function that gives the places of sections in the bytes of their file. Sections are asked for in order.
+ * @param file the decoded text, without a byte order mark. @param bodyStart where the body begins in it.
+ * @param bytesBefore bytes of the byte order mark.
+ */
+function createMarkdownPlaces(
+  file: string,
+  bodyStart: number,
+  bytesBefore: number,
+): (kept: readonly TextRange[]) => PlaceOf {
+  const byteOf = createByteCounter(file, bytesBefore)
+  return (kept) => {
+    let offsets: ((index: number) => number) | undefined
+    return (start, end) => {
+      offsets ??= offsetsOf(file, bodyStart, kept)
+      const [first, last] = [offsets(start), offsets(end - 1) + 1]
+      const range = { type: 'DataPositionSelector' as const, start: byteOf(first) }
+      const omits = kept.slice(1).flatMap((next, index) => {
+        const gap = { start: bodyStart + (kept[index]?.end ?? 0), end: bodyStart + next.start }
+        const isWithin = gap.start < gap.end && gap.start >= first && gap.end <= last
+        return isWithin ? [{ start: byteOf(gap.start), end: byteOf(gap.end) }] : []
+      })
+      const context = contextOf(file, first, last)
+      return { ...range, end: byteOf(last), ...(omits.length === 0 ? {} : { omits }), ...context }
+    }
+  }
+}
+
+/** Returns a function that gives the offset in the file of each unit of a section's text, CRLF read as LF, trimmed. */
+function offsetsOf(file: string, bodyStart: number, kept: readonly TextRange[]): (index: number) => number {
+  const joined = kept.map(({ start, end }) => file.slice(bodyStart + start, bodyStart + end)).join('')
+  const offsets = new Uint32Array(joined.length)
+  let [count, at] = [0, 0]
+  for (const { start, end } of kept)
+    for (let offset = start; offset < end; offset += 1, at += 1)
+      if (joined[at] !== '\r' || joined[at + 1] !== '\n') offsets[count++] = bodyStart + offset
+  const text = joined.replaceAll('\r\n', '\n')
+  const trimmed = text.length - text.trimStart().length
+  return (index) => offsets[trimmed + index] ?? 0
+}
+
+/** What a heading says about the provision that its text belongs to. */
+type HeadingReference =
+  /** The heading names none. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'reference'; readonly reference: string }
+  /** The heading begins as a provision does, and its number is not understood. */
+  | { readonly kind: 'fault'; readonly reason: string }
+
+/**
+ * The number of a provision after the prefix: `2.1`, `§ 12a`, `3 (2)`, `4 bis`, `5-1(a)`. A group in brackets has at
+ * most 5 characters, and letters after a point at most 3, so that a word is no part of a number.
+ */
+const NUMBER =
+  /^[\s.]*(?:§+\s*)?\d[\p{L}\p{N}^]*(?:[.\-‐‑–/]+(?:\d[\p{L}\p{N}]*|\p{L}{1,3}(?!\p{L}))|\s?\([\p{L}\p{N}.]{1,5}\)|(?<=\))[\p{L}\p{N}]{1,5}|\s(?:bis|ter|quater|quinquies|sexies|septies|octies|nonies|novies|decies)(?![\p{L}\p{N}]))*/iu
+
+/** What may follow a number: nothing, or words that no reader takes for more of it. */
+const AFTER_NUMBER = /^(?:[.:,;]?\s*$|\s*[:—]\s*\S|[.,;]?\s+(?:[-–|]\s+)?(?:[^\p{N}\s([\\.,;/\-‐‑–—]|\([^)]{4,}))/u
+
+/** Units of a heading beyond its prefix that are read; a long heading stands above many. */
+const READ_MAX = 200
+
+/** Returns the reference of a heading, whose escapes are resolved, under the prefix of its document's citations. */
+function headingReference(written: string, prefix: string | undefined): HeadingReference {
+  if (prefix === undefined) return { kind: 'none' }
+  const heading = written.slice(0, 2 * prefix.length + READ_MAX)
+  const number = heading.startsWith(prefix) ? NUMBER.exec(heading.slice(prefix.length))?.[0] : undefined
+  if (number !== undefined)
+    return AFTER_NUMBER.test(heading.slice(prefix.length + number.length))
+      ? { kind: 'reference', reference: `${prefix}${number}` }
+      : { kind: 'fault', reason: UNCLEAR_NUMBER }
+  const [whole, start] = [folded(heading), folded(prefix)]
+  const looksNumbered = start !== '' && whole.startsWith(start) && /^[.§]*\d/.test(whole.slice(start.length))
+  return looksNumbered ? { kind: 'fault', reason: UNCLEAR_PREFIX } : { kind: 'none' }
+}
+
+const UNCLEAR_NUMBER =
+  'the number of the heading is not understood: write it as in "2.1(a)", and ": " between it and words that begin with a digit'
+const UNCLEAR_PREFIX = 'the heading begins like "citation_prefix", but is written otherwise: write both the same'
+
+/** A key without markup and white space. */
+function folded(text: string): string {
+  return foldKey(text).replaceAll(/[\s*_'~[\]\\]/gu, '')
+}
+
+/** True for a line of text that is a numbered heading in bold. */
+function isBoldHeading(line: string, prefix: string): boolean {
+  const marks = /^\s*(?:\*\*|__)/.exec(line)
+  return (
+    marks !== null &&
+    /(?:\*\*|__)\s*$/.test(line) &&
+    headingReference(line.replaceAll(/[*_]/g, '').trim(), prefix).kind !== 'none'
+  )
 }

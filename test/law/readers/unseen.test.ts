@@ -153,7 +153,6 @@ test.each<readonly [isServed: boolean, line: Partial<DrawnLine>]>([
   [false, { after: `q 1 g ${GROUND} Q` }],
   [false, { after: 'q 60 644 m 400 644 l S Q' }],
   [true, { after: 'q 60 638 m 400 638 l S Q' }],
-  [false, { before: 'q 0 0 1 1 re W n', after: 'Q' }],
   [false, { size: 0.5 }],
   [false, { struck: 300, annotation: 'Redact' }],
   [true, { struck: 300, annotation: 'Highlight' }],
