@@ -74,10 +74,7 @@ function canonicalJson(value) {
 
 /** A text in quotes, with characters that do not show or that turn a line around as code points. */
 function quoted(text) {
-  const shown = text.replaceAll(
-    /[\p{C}\p{Zl}\p{Zp}]/gu,
-    (sign_) => `[U+${sign_.codePointAt(0).toString(16).toUpperCase()}]`,
-  )
+  const shown = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (sign_) => `[U+${sign_.codePointAt(0).toString(16)}]`)
   return `"${shown}"`
 }
 

@@ -153,7 +153,7 @@ describe('reviewers', () => {
     writeFileSync(more, JSON.stringify({ note, ...others }))
     expect(refusal('--statement', more)).toContain('is not written as')
     const { stdout, status } = run(...withKey, '--report', report, '--yes')
-    expect([status, stdout]).toEqual([0, expect.stringContaining('note            "read [U+202E]it"')])
+    expect([status, stdout]).toEqual([0, expect.stringContaining('note            "read [U+202e]it"')])
     expect(stdout).toContain(`${report}, as the statement names it`)
     const record = `review sign --statement ${statement} --signature ${statement}.sig --reviewer First`
     expect(await cli.json(record)).toMatchObject({ verdict: 'approved', reviewer: 'First' })
