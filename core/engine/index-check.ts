@@ -6,9 +6,8 @@ import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/des
 import { openRowFile, type RowFile } from '#core/index/vectors/row-file.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { ENGINE_BOUNDS } from './bounds.ts'
-import { EngineError, type EngineClient } from './client.ts'
+import { EngineError, type EngineClient, shardsSchema, assertWhole } from './client.ts'
 import { exactQuery } from './query.ts'
-import { shardsSchema, assertWhole } from './replies.ts'
 
 const statsSchema = z.object({
   _shards: shardsSchema.omit({ skipped: true }),

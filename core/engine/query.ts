@@ -3,9 +3,8 @@ import type { Filters } from '#core/domain/search.ts'
 import type { EngineDescription } from '#core/index/engine/description.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { ENGINE_BOUNDS } from './bounds.ts'
-import { EngineError, type EngineClient } from './client.ts'
+import { EngineError, type EngineClient, assertWhole, shardsSchema } from './client.ts'
 import { featureOf, type FilterField } from './documents.ts'
-import { assertWhole, shardsSchema } from './replies.ts'
 
 type Clause = Readonly<Record<string, object>>
 

@@ -4,11 +4,10 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
-import { createEncoderApp } from './app.ts'
+import { createEncoderApp, createEncoderMetrics } from './app.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
 import { encoderConfig, encoderThreads } from './config.ts'
 import { openEncoder } from './encoder.ts'
-import { createEncoderMetrics } from './metrics.ts'
 import { readModelFolder } from './model-folder.ts'
 
 await startOrExplain('The encoder cannot start', async () => {

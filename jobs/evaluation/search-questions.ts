@@ -1,7 +1,7 @@
 import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { QueryExpansion } from '#core/index/query-expansions/layout.ts'
-import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/records.ts'
+import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/reader.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { askRecords, servedMode, type AskRecordsContext } from './ask.ts'

@@ -1,9 +1,10 @@
+import Fastify from 'fastify'
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import Fastify from 'fastify'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { TRACE_BOUNDS } from './bounds.ts'
+import { createRegistry, createTally, registerDisks } from '#core/platform/metrics.ts'
 
 /** Endings of the files that are served. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -70,4 +71,13 @@ async function send(reply: FastifyReply, root: string, path: string): Promise<Fa
 
 function notFound(reply: FastifyReply): FastifyReply {
   return reply.headers(HEADERS).code(404).type('text/plain; charset=utf-8').send('The trace has no such page.\n')
+}
+
+/** @param folder of the trace. */
+export function createTraceMetrics(folder: string) {
+  const registry = createRegistry()
+  const requests = createTally('evidence_trace_requests_total', 'Requests of the trace by status.', ['status'])
+  requests.register(registry)
+  registerDisks(registry, { trace: folder })
+  return { registry, answered: (status: number) => requests.add(String(status)) }
 }

@@ -3,10 +3,9 @@ import { serveInternal } from '#core/platform/internal-server.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
-import { createTraceApp } from './app.ts'
+import { createTraceApp, createTraceMetrics } from './app.ts'
 import { TRACE_BOUNDS } from './bounds.ts'
 import { traceConfig } from './config.ts'
-import { createTraceMetrics } from './metrics.ts'
 
 await startOrExplain('The trace cannot start', async () => {
   const config = traceConfig()

@@ -1,7 +1,6 @@
 import { EngineError, openEngineClient, type EngineClient } from '#core/engine/client.ts'
 import { contentFault } from '#core/engine/index-check.ts'
-import { removeIndexes, writeIndex } from '#core/engine/index-writer.ts'
-import { engineRows } from '#core/engine/rows.ts'
+import { removeIndexes, writeIndex, engineRows } from '#core/engine/index-writer.ts'
 import { NO_ENGINE, type EngineSettings } from '#core/engine/settings.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'

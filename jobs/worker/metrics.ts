@@ -15,7 +15,7 @@ import { createRegistry, diskOf, gauge, registerDisks, registerPool } from '#cor
 import { infoFields } from '#core/redis/server-check.ts'
 import { reportStatus, type StatusReport } from '#core/redis/status-board.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
-import { captureCosts } from '../capture/costs.ts'
+import { captureCosts } from '#jobs/capture/schedule.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
 import type { JobsConfig } from '../platform/config.ts'
 import { QUEUES, openQueue, type JobQueue } from '../platform/queues.ts'

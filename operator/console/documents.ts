@@ -7,8 +7,7 @@ import type { SignedStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { sourcesIn } from '#core/index/passages/source-lines.ts'
-import type { Source } from '#core/index/passages/sources.ts'
+import { type Source, sourcesIn } from '#core/index/passages/sources.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
 /** One revision of a document, with the captured file that it was read from. */

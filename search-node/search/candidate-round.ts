@@ -1,6 +1,6 @@
 import { largest } from '#core/index/top-k.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
-import type { CallDeadline } from '#search-node/call-deadline.ts'
+import type { CallDeadline } from '#search-node/node-error.ts'
 import type {
   CandidateSource,
   ScoredCandidates,

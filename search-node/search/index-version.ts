@@ -6,9 +6,8 @@ import { ngramQuestion } from '#core/index/ngrams/coverage.ts'
 import { isInForce, type FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { createActAliases, type ActAliases } from '#law/citations/parser.ts'
-import { createScopeFilter, union, type ScopeFilter } from './candidates/filter-bitset.ts'
+import { createScopeFilter, union, type ScopeFilter, type FilterBitset } from './candidates/filter-bitset.ts'
 import { createEngineSource, type EngineSourceDependencies } from './candidates/engine/source.ts'
-import { createIndexSource } from './candidates/index-source.ts'
 import type {
   SearchScope,
   PassageNgrams,
@@ -16,13 +15,18 @@ import type {
   SearchableVersion,
   VersionStatistics,
   VectorScores,
+  CandidateSource,
 } from './interfaces.ts'
-import { withoutReferences } from './candidates/references/resolve.ts'
-import { compareExpansions } from './candidates/query-expansions/search.ts'
-import { prepareLexical } from './candidates/words/query.ts'
+import { withoutReferences, resolveReferences } from './candidates/references/resolve.ts'
+import { compareExpansions, type ComparedExpansions } from './candidates/query-expansions/search.ts'
+import { prepareLexical, SCORE_UNIT, type LexicalQuery } from './candidates/words/query.ts'
 import { createPassageNgrams } from './ngram-rescoring.ts'
 import { questionOf } from './question.ts'
 import { createVectorScores } from './fuse.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
+import { assertNotExpired } from '#search-node/node-error.ts'
+import { nearestRows } from './candidates/vectors/search.ts'
+import { searchLexical } from './candidates/words/search.ts'
 
 /** State that all searches of an index share. */
 export interface SearchShared {
@@ -129,4 +133,53 @@ function compoundRows(reader: FacetsReader, passages: number): ((row: number) =>
   if (compounding.length === 0) return undefined
   const bits = union(compounding, languages, 0, passages, reader)
   return (row) => hasRow(bits, row)
+}
+
+interface IndexSourceDependencies {
+  readonly index: IndexReader
+  /** What acts of the version are called in questions. */
+  readonly aliases: ActAliases
+  readonly filter: Pick<ScopeFilter, 'ofFilters' | 'ofScope'>
+  readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
+  /** Undefined: the version has no query expansions. */
+  readonly comparedExpansions: ((text: string) => ComparedExpansions) | undefined
+}
+
+/**
+ * Finds the candidates of one search in the index that a scoring thread has open, restricted by filter bitsets. Each
+ * query runs synchronously; the deadline is checked before it starts.
+ */
+function createIndexSource(deps: IndexSourceDependencies): CandidateSource {
+  const { index, aliases, filter, lexicalQuery, comparedExpansions } = deps
+  return {
+    async byWords({ question, scope, depth }, deadline) {
+      assertNotExpired(deadline)
+      const { bits } = filter.ofScope(scope)
+      const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth, index.rows.chunkRanks)
+      return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
+    },
+    async byVector({ vector, scope, depth, rowsScoredMin }, deadline) {
+      assertNotExpired(deadline)
+      if (index.vectors === undefined) return { plan: 'none', ids: new Uint32Array(), scores: new Float64Array() }
+      const wanted = Math.max(depth, SEARCH_NODE_BOUNDS.vectorCandidatesMin)
+      return nearestRows(index, index.vectors, vector, filter.ofScope(scope), wanted, rowsScoredMin)
+    },
+    async byQueryExpansions({ text, scope, depth }, deadline) {
+      assertNotExpired(deadline)
+      return comparedExpansions?.(text).best(filter.ofScope(scope).bits, depth)
+    },
+    async byReference({ text, scope, entitled }, deadline) {
+      assertNotExpired(deadline)
+      const allowed = filter.ofScope(scope)
+      // Computed only if the question names a provision, and at most once.
+      let held: FilterBitset | undefined
+      return resolveReferences(text, index.references, aliases, {
+        allowed: (row) => hasRow(allowed.bits, row),
+        withdrawn: (row) => allowed.withdrawn !== undefined && hasRow(allowed.withdrawn, row),
+        entitled: (row) => hasRow((held ??= filter.ofFilters(entitled)).bits, row),
+        text: (row) => index.passage(row).text,
+        document: (row) => index.rows.documents[row] ?? -1,
+      })
+    },
+  }
 }

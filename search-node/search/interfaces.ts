@@ -4,7 +4,7 @@ import type { BackgroundModel } from '#core/index/ngrams/layout.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { Filters, SearchQuery, UnsupportedReference, Withdrawn } from '#core/domain/search.ts'
-import type { CallDeadline } from '#search-node/call-deadline.ts'
+import type { CallDeadline } from '#search-node/node-error.ts'
 
 /** What the stages of a search, the sources of candidates and a version exchange. */
 
@@ -136,7 +136,7 @@ export interface NamedRows {
 
 /**
  * A source of candidates. It fails with a NodeError if the caller can react (DEADLINE_EXCEEDED, CANCELLED,
- * UNAVAILABLE). The same query gives the same candidates on every replica. `index-source.ts` implements it with the
+ * UNAVAILABLE). The same query gives the same candidates on every replica. `index-version.ts` implements it with the
  * index of a version; a remote engine can implement it too.
  */
 export interface CandidateSource {

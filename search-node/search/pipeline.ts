@@ -3,8 +3,8 @@ import { aboveBackground, coverageOf, heldNgrams, type Coverage } from '#core/in
 import { createTopK, largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
-import type { CallDeadline } from '#search-node/call-deadline.ts'
-import { boostNamed } from './boost.ts'
+import type { CallDeadline } from '#search-node/node-error.ts'
+import { createNamedProvisions, type RoundCandidates, type NamedFigures, boostNamed } from './named-provision.ts'
 import type {
   CandidateSource,
   NamedRows,
@@ -16,11 +16,9 @@ import type {
   VersionStatistics,
 } from './interfaces.ts'
 import { fuse } from './fuse.ts'
-import { createNamedProvisions, type RoundCandidates, type NamedFigures } from './named-provision.ts'
 import { predictorsOf, type RankedRows } from './predictors.ts'
 import type { Round } from './candidate-round.ts'
-import { byScore, selectRows, type Scored } from './select.ts'
-import { searchInRounds, type ScoredRows } from './search-rounds.ts'
+import { searchInRounds, type ScoredRows, byScore, selectRows, type Scored } from './search-rounds.ts'
 
 /** Queries of a rewriter whose words rank; a third one added nothing (decision 0062). */
 const RANKING_TEXTS_MAX = 2

@@ -117,7 +117,7 @@ test('the tree of the front page has every folder', () => {
 
 test('a path, a link, a line and a page that are wrong are noticed', () => {
   expect(
-    missingPaths('`core/index/format/{reader,nothing}.ts`, `candidates/index-source.ts`, `fuse.ts` and `gone.ts`'),
+    missingPaths('`core/index/format/{reader,nothing}.ts`, `candidates/filter-bitset.ts`, `fuse.ts` and `gone.ts`'),
   ).toEqual(['core/index/format/nothing.ts', 'gone.ts'])
   const text =
     '[a](../README.md) [b](gone.md#there) [c](https://example.org) [d](../README.md#the-tree) [e](../README.md#a-tree)\n' +

@@ -1,4 +1,4 @@
-import { fnv1a, fnvSeed } from '#core/index/analysis/fnv.ts'
+import { fnv1a, fnvSeed } from '#core/index/analysis/ngrams.ts'
 import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
 import { words } from '#core/index/analysis/words.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'

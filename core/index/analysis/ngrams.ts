@@ -1,4 +1,3 @@
-import { fnv1a, nextHash, OFFSET_BASIS } from './fnv.ts'
 import { hasUnspaced } from './scripts.ts'
 
 /** Length of the shorter n-grams in UTF-16 units, the spaces around the word included; others are longer by one. */
@@ -39,4 +38,27 @@ export function ngramHashes(words: readonly string[]): Int32Array {
     count = longer + word.length - 2
   }
   return hashes.subarray(0, count)
+}
+
+const OFFSET_BASIS = 0x811c_9dc5
+const PRIME = 0x0100_0193
+
+/**
+ * FNV-1a (Fowler, Noll & Vo) over the UTF-16 units in [from, to); no part of the text is copied.
+ * @param hash of the preceding text, or a seed.
+ * @returns 32 bits, signed.
+ */
+export function fnv1a(text: string, hash: number = OFFSET_BASIS, from = 0, to = text.length): number {
+  let mixed = hash
+  for (let at = from; at < to; at++) mixed = Math.imul(mixed ^ text.charCodeAt(at), PRIME)
+  return mixed
+}
+
+/** Returns the initial hash of a seed. */
+export function fnvSeed(seed: number): number {
+  return OFFSET_BASIS ^ seed
+}
+
+function nextHash(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, PRIME)
 }

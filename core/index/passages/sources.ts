@@ -2,6 +2,10 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { z } from 'zod'
 import { passageRecordSchema, type PassageRecord } from './record.ts'
+import { closeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FileDigest } from '#core/platform/hashed-file.ts'
+import { openLines, verifiedLines } from '#core/index/storage/verified-lines.ts'
 
 const factsSchema = z.strictObject({
   id: z.uuid(),
@@ -60,5 +64,22 @@ export function createSourcesWriter(sources: readonly SourceFacts[], derived: De
         yield Buffer.from(`${canonicalJson(sourceSchema.parse(source))}\n`)
       }
     },
+  }
+}
+
+const NAME = 'sources.jsonl'
+
+/**
+ * Streams the sources of a version.
+ * @param expected digest of `sources.jsonl` that the signed manifest states.
+ * @throws ArtifactError at the end, if what was read is not what the manifest states.
+ */
+export async function* sourcesIn(folder: string, expected: FileDigest): AsyncGenerator<Source> {
+  const file = openLines(join(folder, NAME), NAME)
+  try {
+    for await (const { line } of verifiedLines(file, expected, NAME))
+      yield sourceSchema.parse(JSON.parse(line.toString('utf8')))
+  } finally {
+    closeSync(file)
   }
 }

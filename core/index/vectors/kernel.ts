@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { PAGE_BYTES, type SharedMemory } from '#core/index/storage/shared-memory.ts'
+import { PAGE_BYTES, type SharedMemory } from '#core/index/storage/resident-parts.ts'
 import type { Sq4Layout } from './layout.ts'
 import type { QuantizedQuery } from './quantizer.ts'
 

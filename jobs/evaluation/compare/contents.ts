@@ -12,7 +12,7 @@ import { provisionChanges } from './provision-changes.ts'
 import type { ChangesRecorder } from './recorder.ts'
 import { servedDigest } from './served-fields.ts'
 import { createRowInputs, type RowInputs } from './tables.ts'
-import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/records.ts'
+import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/reader.ts'
 import { unlessDamaged } from '#jobs/evaluation/altered-candidate.ts'
 
 export interface ContentsComparison {

@@ -3,12 +3,16 @@ import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { Selector } from '#core/index/passages/selector.ts'
-import { sourcesIn } from '#core/index/passages/source-lines.ts'
+import { sourcesIn } from '#core/index/passages/sources.ts'
 import { createPlaceReader, type PlaceReader } from '#law/import/parts/text-at.ts'
 import type { Captured } from '#jobs/evaluation/compare/page/neighbours.ts'
 import type { BuiltArtifact } from '#jobs/version-build/artifact.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
+import { capturedBeside } from '#jobs/evaluation/compare/page/captured.ts'
+import { whole } from '#jobs/evaluation/page/numbers.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
+import { reviewTools } from '#jobs/platform/page/document.ts'
 
 /** Why a passage is in the sample. */
 export const SAMPLE_KINDS = [
@@ -194,4 +198,57 @@ async function capturedText(reader: PlaceReader, path: string, selector: Selecto
     own,
     after: ((await at(end, end + around)) || suffix).slice(0, length).trimEnd().toWellFormed(),
   }
+}
+
+/** Shows sampled passages beside their captured source, by document, with a box to tick. */
+export function sampleSection(sample: readonly SampledPassage[]): Markup {
+  if (sample.length === 0) return NOTHING
+  const byDocument = Map.groupBy(sample, ({ passage }) => passage.document.id)
+  const counts = SAMPLE_KINDS.map((kind) => [kind, sample.filter(({ kinds }) => kinds.includes(kind)).length] as const)
+  return html`<h2>Passages beside their source</h2>
+    <p class="small">
+      No version was active, so there is nothing to compare with. ${whole(sample.length)} passages were drawn to be read
+      beside the captured files; one may be of several kinds:
+      ${counts.map(([kind, count]) => `${kind} (${whole(count)})`).join(', ')}.
+    </p>
+    <section>
+      ${reviewTools(SAMPLE_KINDS.map((kind) => [nameOf(kind), kind]))}
+      ${[...byDocument].map(
+        ([id, of]) =>
+          html`<details class="group" open>
+            <summary>
+              <b><bdi>${of[0]?.passage.document.title ?? ''}</bdi></b>
+              <span class="soft small">${whole(of.length)} of its passages</span>
+            </summary>
+            <p class="small"><a href="#document-${id}">All passages of the document</a></p>
+            ${of.map(card)}
+          </details>`,
+      )}
+    </section>`
+}
+
+/** A name without spaces. */
+function nameOf(kind: string): string {
+  return kind.replaceAll(' ', '_')
+}
+
+function card({ passage, kinds, captured }: SampledPassage): Markup {
+  const { chunk_id: id, citation, document, in_force_from: from, in_force_to: to, text, metadata } = passage
+  const until = to === null ? '' : ` to ${to}`
+  return html`<article class="miss change" id="${id}" data-kinds="${kinds.map(nameOf).join(' ')}">
+    <p class="small">
+      <label
+        ><input type="checkbox" class="tick" /> <b><bdi>${citation.label}</bdi></b></label
+      >
+      <span class="soft">· ${kinds.join(', ')} · ${metadata.language} · in force from ${from}${until}</span>
+    </p>
+    <div class="sides">
+      <div>
+        <p class="soft small">as it is served</p>
+        <p class="words"><bdi>${text}</bdi></p>
+      </div>
+      <div>${capturedBeside(captured, passage)}</div>
+    </div>
+    <p class="soft small">published ${document.published_at.slice(0, 10)} · ${document.authority}</p>
+  </article>`
 }

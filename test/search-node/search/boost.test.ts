@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { boostNamed, namedOrder } from '#search-node/search/boost.ts'
+import { boostNamed, namedOrder } from '#search-node/search/named-provision.ts'
 import { NEARNESS, type NamedBy } from '#search-node/search/interfaces.ts'
 
 const candidate = fc.record({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { namedCoverage, type NamedCoverage } from '#search-node/search/named-coverage.ts'
+import { namedCoverage, type NamedCoverage } from '#search-node/search/named-provision.ts'
 import { said, termsOf, withForward, type ForwardPassage } from '#test/support/lexical-index.ts'
 
 function wordsOf(passage: ForwardPassage): Uint32Array {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { byScore, selectRows, type Scored, type SelectRules } from '#search-node/search/select.ts'
+import { byScore, selectRows, type Scored, type SelectRules } from '#search-node/search/search-rounds.ts'
 
 /** Row by row: its document and its provision. */
 function tableOf(rows: readonly (readonly [document: number, provision: number])[]): Parameters<typeof selectRows>[1] {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import type { CallDeadline } from '#search-node/call-deadline.ts'
+import type { CallDeadline } from '#search-node/node-error.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { createHeldPool, type HeldPool } from './held-pool.ts'

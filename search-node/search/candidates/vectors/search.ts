@@ -7,8 +7,15 @@ import { createTopK } from '#core/index/top-k.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { listRows, type FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import type { ScoredCandidates, VectorCandidates } from '#search-node/search/interfaces.ts'
-import { IvfProbe, type ProbeQuery } from './probe.ts'
-import { exactRowsMax, FEW_ROWS_MAX, PLAN_COSTS, type PlanCosts, type QueryPlan } from './query-plan.ts'
+import {
+  IvfProbe,
+  type ProbeQuery,
+  exactRowsMax,
+  FEW_ROWS_MAX,
+  PLAN_COSTS,
+  type PlanCosts,
+  type QueryPlan,
+} from './probe.ts'
 
 /** What a search by vector uses of an index beside its vectors. */
 export interface SearchedRows {

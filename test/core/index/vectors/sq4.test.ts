@@ -9,14 +9,14 @@ import {
   encodeHeader,
   sq4Score,
 } from '#core/index/vectors/quantizer.ts'
-import { sq4Pieces, quantizerOf } from '#core/index/vectors/sq4-writer.ts'
+import { sq4Pieces, quantizerOf } from '#core/index/vectors/writer.ts'
 import { openSq4, type Sq4Reader } from '#core/index/vectors/sq4-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { createKernel, NO_THRESHOLD } from '#core/index/vectors/kernel.ts'
 import { sq4Layout, rowsLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
-import { createSharedMemory } from '#core/index/storage/shared-memory.ts'
+import { createSharedMemory } from '#core/index/storage/resident-parts.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 

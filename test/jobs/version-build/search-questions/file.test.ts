@@ -7,8 +7,11 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
-import { captureSearchQuestions, readSearchQuestions } from '#jobs/version-build/search-questions/file.ts'
-import { placeSearchQuestions } from '#jobs/version-build/search-questions/place.ts'
+import {
+  captureSearchQuestions,
+  readSearchQuestions,
+  placeSearchQuestions,
+} from '#jobs/version-build/search-questions/file.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 

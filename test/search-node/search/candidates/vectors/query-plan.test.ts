@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
+import { PLAN_COSTS } from '#search-node/search/candidates/vectors/probe.ts'
 
 const { scanNs, listsNs } = PLAN_COSTS
 const rowBytes = 208
