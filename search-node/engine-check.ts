@@ -10,14 +10,6 @@ import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import { NodeError } from './node-error.ts'
 import type { Versions } from './versions.ts'
 
-export interface EngineChecks {
-  /**
-   * @throws NodeError DATA_LOSS if the index is not the one that was built, UNAVAILABLE if the cluster does not tell.
-   */
-  verify(artifact: ArtifactRef): Promise<void>
-  stop(): Promise<void>
-}
-
 export interface EngineCheckOptions {
   readonly lookEveryMs?: number
   readonly contentEveryMs?: number
@@ -38,7 +30,7 @@ export function startEngineChecks(
     contentEveryMs = SEARCH_NODE_BOUNDS.engineContentEveryMs,
     readOnLoadRowsMax = ENGINE_BOUNDS.readOnLoadRowsMax,
   }: EngineCheckOptions = {},
-): EngineChecks {
+) {
   const stopped = new AbortController()
   const { signal } = stopped
   const readAtMs = new WeakMap<ArtifactRef, number>()
@@ -68,7 +60,10 @@ export function startEngineChecks(
   }
   const running = run()
   return {
-    async verify(artifact) {
+    /**
+     * @throws NodeError DATA_LOSS if the index is not the one that was built, UNAVAILABLE if the cluster does not tell.
+     */
+    async verify(artifact: ArtifactRef) {
       const { engine } = artifact
       if (engine === undefined) return
       const fault = await orUnavailable(faultOf(artifact, engine, isReadOnLoad(engine) ? { signal } : undefined))

@@ -7,13 +7,7 @@ import type { SearchPool } from './threads/pool.ts'
 import type { Versions } from './versions.ts'
 
 /** Prometheus metrics of a search node. */
-export interface NodeMetrics {
-  readonly registry: Registry
-  /** Counts a search that got as far as its version. @param code of gRPC. */
-  searched(versionId: string, code: string, ms: number): void
-  /** Adds what is read at each scrape. */
-  observe(observed: Observed): void
-}
+export type NodeMetrics = ReturnType<typeof createNodeMetrics>
 
 export interface Observed {
   readonly pool: Pick<SearchPool, 'threads' | 'queued' | 'queueMax' | 'graphSearches'>
@@ -25,7 +19,7 @@ export interface Observed {
   readonly certificate: string | undefined
 }
 
-export function createNodeMetrics(): NodeMetrics {
+export function createNodeMetrics() {
   const registry = createRegistry()
   const searches = createTally('evidence_searches_total', 'Searches by version and gRPC code.', ['version', 'code'])
   searches.register(registry)
@@ -37,11 +31,13 @@ export function createNodeMetrics(): NodeMetrics {
   })
   return {
     registry,
-    searched: (versionId, code, ms) => {
+    /** Counts a search that got as far as its version. @param code of gRPC. */
+    searched: (versionId: string, code: string, ms: number) => {
       searches.add(versionId, code)
       seconds.observe(ms / 1_000)
     },
-    observe: (observed) => register(registry, observed),
+    /** Adds what is read at each scrape. */
+    observe: (observed: Observed) => register(registry, observed),
   }
 }
 

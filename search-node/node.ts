@@ -6,7 +6,6 @@ import type { Manifest } from '#core/index/format/manifest.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import type { Internal } from '#core/platform/internal-server.ts'
 import type { Log } from '#core/platform/log.ts'
 import { serverCredentials } from '#core/rpc/transport.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
@@ -22,20 +21,10 @@ import { startScrub } from './scrub.ts'
 import { createServer } from './server.ts'
 import { Versions } from './versions.ts'
 
-export interface SearchNode {
-  readonly port: number
-  /** What the internal port tells. A version that is wanted and not loaded is no fault of the others. */
-  readonly internal: Internal
-  /** Fails health, answers calls for the drain period, finishes calls in flight, then ends the threads. */
-  stop(): Promise<void>
-}
+export type SearchNode = Awaited<ReturnType<typeof startSearchNode>>
 
 /** Creates the parts of a search node in start order, then listens. */
-export async function startSearchNode(
-  config: SearchNodeConfig,
-  log: Log,
-  engineChecks?: EngineCheckOptions,
-): Promise<SearchNode> {
+export async function startSearchNode(config: SearchNodeConfig, log: Log, engineChecks?: EngineCheckOptions) {
   const credentials = serverCredentials(config.SEARCH_LISTEN, config)
   const store = createArtifactStore(config.ARTIFACT_STORE)
   const verifier = startVerifier()
@@ -81,7 +70,9 @@ export async function startSearchNode(
   })
   return {
     port,
+    /** What the internal port tells. A version that is wanted and not loaded is no fault of the others. */
     internal: { registry: metrics.registry, ready: () => readyState(versions, serving.wanted()) },
+    /** Fails health, answers calls for the drain period, finishes calls in flight, then ends the threads. */
     async stop() {
       server.stopServing()
       await wait(config.DRAIN_MS)

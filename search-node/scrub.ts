@@ -9,12 +9,6 @@ import type { Log } from '#core/platform/log.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import type { Versions } from './versions.ts'
 
-export interface Scrub {
-  /** Ends the reading of an artifact, and returns once none of its files is open. */
-  leave(artifact: ArtifactRef): Promise<void>
-  stop(): Promise<void>
-}
-
 /**
  * Reads every file of the loaded versions again, round after round, one block at a time. Passages are checked whenever
  * they are read; this finds what changed in the other files, and in passages that nobody asks for.
@@ -23,7 +17,7 @@ export function startScrub(
   versions: Pick<Versions, 'loaded' | 'unloadDamaged'>,
   publicKeysDer: readonly Uint8Array[],
   log: Log,
-): Scrub {
+) {
   const stopped = new AbortController()
   let reading:
     | { readonly artifact: ArtifactRef; readonly left: AbortController; readonly done: Promise<void> }
@@ -51,7 +45,8 @@ export function startScrub(
   }
   const running = run()
   return {
-    async leave(artifact) {
+    /** Ends the reading of an artifact, and returns once none of its files is open. */
+    async leave(artifact: ArtifactRef) {
       if (reading?.artifact !== artifact) return
       reading.left.abort()
       await reading.done

@@ -22,20 +22,9 @@ export interface ServerDependencies {
   readonly log: Log
 }
 
-export interface SearchServer {
-  /** @returns the port. */
-  listen(address: string, credentials: ServerCredentials): Promise<number>
-  /** Health reports SERVING from now on, unless the server stops. */
-  serve(): void
-  /** The health of a version, under its id. */
-  setServed(versionId: string, isServed: boolean): void
-  /** Health reports NOT_SERVING from now on; calls are still answered. */
-  stopServing(): void
-  /** Accepts no new call and waits at most `timeoutMs` for calls in flight. */
-  close(timeoutMs: number): Promise<void>
-}
+export type SearchServer = ReturnType<typeof createServer>
 
-export function createServer({ pool, versions, metrics, log }: ServerDependencies): SearchServer {
+export function createServer({ pool, versions, metrics, log }: ServerDependencies) {
   const server = new Server({
     'grpc.max_receive_message_length': RPC_BOUNDS.grpcMessageBytesMax,
     'grpc.max_send_message_length': RPC_BOUNDS.grpcMessageBytesMax,
@@ -85,16 +74,18 @@ export function createServer({ pool, versions, metrics, log }: ServerDependencie
     GetStatus: unary(log, getStatus),
   })
   return {
-    listen: (address, credentials) =>
+    /** @returns the port. */
+    listen: (address: string, credentials: ServerCredentials): Promise<number> =>
       new Promise((resolve, reject) =>
         server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error))),
       ),
     ...health,
-    close: (timeoutMs) => shutDown(server, timeoutMs),
+    /** Accepts no new call and waits at most `timeoutMs` for calls in flight. */
+    close: (timeoutMs: number) => shutDown(server, timeoutMs),
   }
 }
 
-function createHealth(server: Server): Pick<SearchServer, 'serve' | 'setServed' | 'stopServing'> {
+function createHealth(server: Server) {
   const health = new HealthImplementation({ '': 'NOT_SERVING', [SERVICE_NAME]: 'NOT_SERVING' })
   health.addToServer(server)
   let stopping = false
@@ -102,10 +93,14 @@ function createHealth(server: Server): Pick<SearchServer, 'serve' | 'setServed' 
     for (const name of ['', SERVICE_NAME]) health.setStatus(name, state)
   }
   return {
+    /** Health reports SERVING from now on, unless the server stops. */
     serve() {
       if (!stopping) setAll('SERVING')
     },
-    setServed: (versionId, isServed) => health.setStatus(versionId, isServed ? 'SERVING' : 'NOT_SERVING'),
+    /** The health of a version, under its id. */
+    setServed: (versionId: string, isServed: boolean) =>
+      health.setStatus(versionId, isServed ? 'SERVING' : 'NOT_SERVING'),
+    /** Health reports NOT_SERVING from now on; calls are still answered. */
     stopServing() {
       stopping = true
       setAll('NOT_SERVING')

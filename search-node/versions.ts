@@ -1,5 +1,5 @@
 import { withTimeout } from '#core/platform/with-timeout.ts'
-import type { LoadedVersion } from '#core/domain/search.ts'
+import type { LoadedVersion, PreparedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef, type ArtifactRef } from '#core/index/format/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
@@ -16,26 +16,6 @@ export interface VersionsDependencies {
   readonly onState: (versionId: string, isServed: boolean) => void
   /** Called once for each version that is unloaded because its files changed. */
   readonly onDamaged: (versionId: string, reason: string) => void
-}
-
-/** Keeps a version open until the lease is released. */
-export interface VersionLease {
-  readonly artifact: ArtifactRef
-  release(): void
-}
-
-export interface VersionCost {
-  readonly versionId: string
-  readonly bytes: number
-  readonly passages: number
-  readonly loadMs: number
-  /** Since it is loaded. */
-  readonly ageMs: number
-}
-
-export interface Prepared {
-  readonly alreadyLoaded: boolean
-  readonly passages: number
 }
 
 interface Version {
@@ -76,7 +56,11 @@ export class Versions {
    * @throws NodeError DATA_LOSS: it does not verify, or is loaded under another digest. RESOURCE_EXHAUSTED: too many
    * versions.
    */
-  async prepare(versionId: string, digest: Uint8Array, options: PrepareOptions = { verify: false }): Promise<Prepared> {
+  async prepare(
+    versionId: string,
+    digest: Uint8Array,
+    options: PrepareOptions = { verify: false },
+  ): Promise<PreparedVersion> {
     const known = this.#versions.get(versionId)
     if (known === undefined) return this.#load(versionId, digest)
     if (known.state === 'releasing') {
@@ -96,10 +80,11 @@ export class Versions {
   }
 
   /**
+   * Lends a version, which stays open until the lease is released.
    * @param projection SHA-256 of the manifest that the caller wants; undefined: any.
    * @throws NodeError FAILED_PRECONDITION if the version, or that projection of it, is not loaded.
    */
-  borrow(versionId: string, projection?: string): VersionLease {
+  borrow(versionId: string, projection?: string) {
     const version = this.#versions.get(versionId)
     if (version?.state !== 'loaded' || version.artifact === undefined)
       throw new NodeError(
@@ -176,8 +161,8 @@ export class Versions {
     return this.#damaged
   }
 
-  /** What the loaded versions take, for metrics. */
-  costs(): readonly VersionCost[] {
+  /** What the loaded versions take, for metrics. `ageMs`: since they are loaded. */
+  costs() {
     const now = performance.now()
     return [...this.#versions].flatMap(([versionId, { state, bytes, loadMs, loadBeganMs, artifact }]) =>
       state === 'loaded'
@@ -195,7 +180,7 @@ export class Versions {
     }))
   }
 
-  async #load(versionId: string, digest: Uint8Array): Promise<Prepared> {
+  async #load(versionId: string, digest: Uint8Array): Promise<PreparedVersion> {
     if (this.#versions.size >= SEARCH_BOUNDS.versionsPerNodeMax)
       throw new NodeError(
         'RESOURCE_EXHAUSTED',

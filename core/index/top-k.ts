@@ -5,32 +5,28 @@ export interface Ranked {
 }
 
 /** Keeps the `k` best of the ids that are offered: a higher score is better, and of equal scores the lower rank. */
-export interface TopK {
-  /** The worst score that is kept; lower ones are rejected. -Infinity while there are fewer than `k` ids. */
-  threshold(): number
-  /** Each id may be offered once. */
-  offer(id: number, score: number): void
-  sorted(): Ranked
-}
+export type TopK = ReturnType<typeof createTopK>
 
 /**
  * A binary heap with the worst at the root.
  * @param ranks of all ids, each different; the ids themselves if undefined.
  */
-export function createTopK(k: number, ranks?: Uint32Array): TopK {
+export function createTopK(k: number, ranks?: Uint32Array) {
   const heap: Heap = { ids: new Uint32Array(k), scores: new Float64Array(k), ranks }
   let size = 0
   /** Result for the current ids; undefined after another offer. */
   let ranked: Ranked | undefined
   return {
-    threshold: () => (size < k ? -Infinity : (heap.scores[0] ?? -Infinity)),
-    offer(id, score) {
+    /** The worst score that is kept; lower ones are rejected. -Infinity while there are fewer than `k` ids. */
+    threshold: (): number => (size < k ? -Infinity : (heap.scores[0] ?? -Infinity)),
+    /** Each id may be offered once. */
+    offer(id: number, score: number) {
       if (size < k) rise(heap, size++, id, score)
       else if (k > 0 && isWorse(heap, heap.scores[0] ?? 0, heap.ids[0] ?? 0, score, id)) sink(heap, size, id, score)
       else return
       ranked = undefined
     },
-    sorted: () => (ranked ??= sortedCopy(heap, size)),
+    sorted: (): Ranked => (ranked ??= sortedCopy(heap, size)),
   }
 }
 

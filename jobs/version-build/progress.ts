@@ -19,14 +19,7 @@ export class StaleBuild extends Error {
   override readonly name = 'StaleBuild'
 }
 
-export interface Progress {
-  /** @throws StaleBuild when this run no longer holds the build. */
-  begin(stage: BuildStage, total: number): Promise<void>
-  /** Never blocks: progress is written at most twice a second and not awaited. */
-  at(done: number, total: number, embedding?: EmbeddingCounts): void
-  /** Ends the embed stage. @throws StaleBuild when this run no longer holds the build. */
-  embedded(counts: EmbeddingCounts): Promise<void>
-}
+export type Progress = ReturnType<typeof createProgress>
 
 /**
  * Reports the progress of a run to the build's row and to the worker. Each write checks the fence, so an overtaken run
@@ -37,7 +30,7 @@ export function createProgress(
   fence: BuildFence,
   overtaken: AbortController,
   { tell, log }: { readonly tell: (mark: ProgressMark) => void; readonly log: Log },
-): Progress {
+) {
   let stage: BuildStage = 'import'
   let writtenAtMs = 0
   let writing = false
@@ -53,13 +46,15 @@ export function createProgress(
   }
 
   return {
-    async begin(next, total) {
+    /** @throws StaleBuild when this run no longer holds the build. */
+    async begin(next: BuildStage, total: number) {
       overtaken.signal.throwIfAborted()
       stage = next
       log.info('build stage', { build_id: fence.buildId, stage, total })
       await write({ stage, done: 0, total })
     },
-    at(done, total, embedding) {
+    /** Never blocks: progress is written at most twice a second and not awaited. */
+    at(done: number, total: number, embedding?: EmbeddingCounts) {
       if (Date.now() - loggedAtMs >= BUILD_BOUNDS.buildProgressLogEveryMs) {
         loggedAtMs = Date.now()
         log.info('build progress', { build_id: fence.buildId, stage, done, total, ...embedding })
@@ -71,7 +66,8 @@ export function createProgress(
         .catch(() => undefined)
         .finally(() => (writing = false))
     },
-    async embedded(counts) {
+    /** Ends the embed stage. @throws StaleBuild when this run no longer holds the build. */
+    async embedded(counts: EmbeddingCounts) {
       overtaken.signal.throwIfAborted()
       log.info('passages embedded', { build_id: fence.buildId, ...counts })
       await write({ stage, done: counts.passages, total: counts.passages }, counts)

@@ -23,22 +23,8 @@ export const VECTORS_OF_ONE_BUILD: VectorSettings = {
   cache: undefined,
 }
 
-export interface PassageVectors {
-  /** One vector a passage, in order. */
-  readonly vectors: readonly Float32Array<ArrayBuffer>[]
-  /** Passages that are probably longer than the model's limit. */
-  readonly overlong: number
-}
-
 /** Vectors of passages, from the provider or from an earlier time. */
-export interface TextVectors {
-  /** Tells models of one name apart. */
-  readonly probe: Float32Array<ArrayBuffer>
-  of(passages: readonly PassageRecord[], onProgress: OnProgress): Promise<PassageVectors>
-  /** @throws EmbeddingError when the provider serves another model than at first; what it sent is not kept then. */
-  assertUnchanged(): Promise<void>
-  close(): void
-}
+export type TextVectors = ReturnType<typeof createRemoteVectors>
 
 /** @param done passages of the call that have a vector. */
 type OnProgress = (step: { readonly done: number; readonly sent: number; readonly tokens: number }) => void
@@ -65,7 +51,7 @@ function passageTextOf(passage: PassageRecord) {
 }
 
 /** Opens the vectors of one embedding space. @throws EmbeddingError when the provider fails. */
-export async function openTextVectors(options: TextVectorsOptions): Promise<TextVectors> {
+export async function openTextVectors(options: TextVectorsOptions) {
   const { embedder, cache, buildFile, warn } = options
   const kept = openVectorCache(cache?.path ?? buildFile, {
     space: spaceKey(embedder.space),
@@ -81,20 +67,21 @@ export async function openTextVectors(options: TextVectorsOptions): Promise<Text
   }
 }
 
-function createRemoteVectors(
-  kept: VectorCache,
-  probe: Float32Array<ArrayBuffer>,
-  options: TextVectorsOptions,
-): TextVectors {
+function createRemoteVectors(kept: VectorCache, probe: Float32Array<ArrayBuffer>, options: TextVectorsOptions) {
   const { embedder, concurrency, batchTexts, signal } = options
   return {
+    /** Tells models of one name apart. */
     probe,
+    /** @throws EmbeddingError when the provider serves another model than at first; what it sent is not kept then. */
     async assertUnchanged() {
       if (sameModel(probe, await embedProbe(options))) return
       kept.clear()
       throw new EmbeddingError(`the endpoint began to give other vectors for ${embedder.space.model} during the build`)
     },
-    async of(passages, onProgress) {
+    /**
+     * @returns `vectors`: one a passage, in order. `overlong`: passages that are probably longer than the model's limit.
+     */
+    async of(passages: readonly PassageRecord[], onProgress: OnProgress) {
       const texts = passages.map(passageTextOf)
       const found = new Map(kept.read(texts.map(({ digest }) => digest)))
       const missing = [...new Map(texts.filter(({ key }) => !found.has(key)).map((each) => [each.key, each])).values()]

@@ -8,15 +8,7 @@ import type { IndexReader } from '#core/index/format/reader.ts'
 import { createActAliases, type ActAliases } from '#law/citations/parser.ts'
 import { createScopeFilter, union, type ScopeFilter, type FilterBitset } from './candidates/filter-bitset.ts'
 import { createEngineSource, type EngineSourceDependencies } from './candidates/engine/source.ts'
-import type {
-  SearchScope,
-  PassageNgrams,
-  RowSet,
-  SearchableVersion,
-  VersionStatistics,
-  VectorScores,
-  CandidateSource,
-} from './interfaces.ts'
+import type { SearchScope, RowSet, SearchableVersion, CandidateSource } from './interfaces.ts'
 import { withoutReferences, resolveReferences } from './candidates/references/resolve.ts'
 import { compareExpansions, type ComparedExpansions } from './candidates/query-expansions/search.ts'
 import { prepareLexical, SCORE_UNIT, type LexicalQuery } from './candidates/words/query.ts'
@@ -29,21 +21,14 @@ import { nearestRows } from './candidates/vectors/search.ts'
 import { searchLexical } from './candidates/words/search.ts'
 
 /** State that all searches of an index share. */
-export interface SearchShared {
-  readonly aliases: ActAliases
-  readonly filter: ScopeFilter
-  readonly hasCompounds: VersionStatistics['hasCompounds']
-  readonly passageNgrams: PassageNgrams
-  readonly vectorScores: VectorScores | undefined
-  /** Where candidates come from; undefined: from the index itself. */
-  readonly engine: EngineOfVersion | undefined
-}
+export type SearchShared = ReturnType<typeof createSearchShared>
 
 /** A version's index in a cluster, and a client of it. */
 export type EngineOfVersion = Pick<EngineSourceDependencies, 'client' | 'engine'>
 
-export function createSearchShared(index: IndexReader, engine?: EngineOfVersion): SearchShared {
+export function createSearchShared(index: IndexReader, engine?: EngineOfVersion) {
   return {
+    /** Where candidates come from; undefined: from the index itself. */
     engine,
     aliases: createActAliases(index.references.actNames, index.facets.facets),
     filter: createScopeFilter(index),

@@ -26,24 +26,12 @@ export interface RoundCandidates {
   readonly scores: Float64Array | undefined
 }
 
-/** What a question asks about the provisions that it names. */
-export interface NamedProvisions {
-  /** All named rows in the order of a reply of `limit` passages. */
-  order(limit: number): readonly number[]
-  /**
-   * Compares the passages that a reply shows first. Undefined if the list holds no passage of a named provision, or if
-   * the provision may be of several acts.
-   * @param listed rows of the list.
-   */
-  figures(listed: readonly number[], candidates: RoundCandidates): NamedFigures | undefined
-}
-
-/** @param languages BCP 47 codes that may be found. */
+/** What a question asks about the provisions that it names. @param languages BCP 47 codes that may be found. */
 export function createNamedProvisions(
   { question, tokens, passage, columns }: VersionStatistics,
   namedRows: NamedRows,
   languages: readonly string[],
-): NamedProvisions {
+) {
   if (namedRows.ids.size === 0) return { order: () => [], figures: () => undefined }
   const remainder = question(namedRows.remainder, languages)
   const weights = topicWeights(remainder)
@@ -55,8 +43,14 @@ export function createNamedProvisions(
     namedOrder(namedRows.ids, (row) => relevances.get(row) ?? 0, limit)
   const isAmbiguous = isOfSeveralDocuments(namedRows.ids, columns.documents)
   return {
+    /** All named rows in the order of a reply of `limit` passages. */
     order,
-    figures(listed, { byWords, rows: round, scores }) {
+    /**
+     * Compares the passages that a reply shows first. Undefined if the list holds no passage of a named provision, or if
+     * the provision may be of several acts.
+     * @param listed rows of the list.
+     */
+    figures(listed: readonly number[], { byWords, rows: round, scores }: RoundCandidates): NamedFigures | undefined {
       if (isAmbiguous || !listed.some((row) => namedRows.ids.has(row))) return undefined
       const rows = order(NAMED_PASSAGES_MAX).slice(0, NAMED_PASSAGES_MAX)
       const passages = rows.map((row) => {

@@ -111,22 +111,11 @@ function count(
   }
 }
 
-/** Words and pairs of the question in the row itself. */
-interface OwnWords {
-  /** Whether any word of the question occurs. */
-  readonly any: boolean
-  /** Occurrences of each pair; undefined if none occurs. */
-  readonly pairs: Float64Array | undefined
-}
-
-/** Counts the words of the row itself, with weight 1, and its pairs. */
-function countOwn(
-  { wordTable, pairs }: Question,
-  tokens: Uint32Array,
-  from: number,
-  to: number,
-  counts: Float64Array,
-): OwnWords {
+/**
+ * Counts the words of the row itself, with weight 1, and its pairs.
+ * @returns `any`: whether any word of the question occurs. `pairs`: occurrences of each; undefined if none occurs.
+ */
+function countOwn({ wordTable, pairs }: Question, tokens: Uint32Array, from: number, to: number, counts: Float64Array) {
   let ofPairs: Float64Array | undefined
   let any = false
   let previous = -1

@@ -11,17 +11,12 @@ const CANDIDATES_MAX = 10_000
 /** Candidates with their scores in parallel columns. */
 export type ScoredRows = Pick<Round, 'rows' | 'words' | 'asked' | 'dense'>
 
-export interface RoundsResult {
-  /** The candidates of the query alone, whatever was left to fill. */
-  readonly first: Round
-  readonly selected: readonly Scored[]
-}
-
 /**
  * Searches in rounds until `limit` passages are selected, nothing more can be selected, or CANDIDATES_MAX candidates
  * were asked for. A further round leaves out candidates of earlier rounds, documents at their cap and provisions that
  * are shown, so the number of rounds depends on the reply and not on the size of a document.
  * @param extraRows rows that are candidates in any case. @param select the passages of a reply, best first.
+ * @returns `first`: the candidates of the query alone, whatever was left to fill.
  * @throws NodeError if the source of candidates fails, or between rounds once the deadline has passed.
  */
 export async function searchInRounds(
@@ -31,7 +26,7 @@ export async function searchInRounds(
   extraRows: Iterable<number>,
   select: (candidates: ScoredRows) => readonly Scored[],
   deadline: CallDeadline,
-): Promise<RoundsResult> {
+) {
   const { limit, ranking } = query.input
   let depth = limit * CANDIDATE_FACTOR
   const first = await runRound(version, query, visible, { scope: query.scope, extraRows, depth }, deadline)

@@ -7,7 +7,7 @@ import { openIndex, type ArtifactRef, type IndexReader } from '#core/index/forma
 import { graphSearches } from '#core/index/vectors/graph.ts'
 import type { SharedParts } from '#core/index/storage/resident-parts.ts'
 import { errorOf, NodeError, type NodeErrorCode } from '#search-node/node-error.ts'
-import { createIndexVersion, createSearchShared, type SearchShared } from '#search-node/search/index-version.ts'
+import { createIndexVersion, createSearchShared } from '#search-node/search/index-version.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
@@ -43,10 +43,7 @@ export interface ScoringThreadData {
 /** The encoded reply, or why there is none. An error loses its class between threads, so a refusal is a plain object. */
 export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string } | Error
 
-interface OpenVersion {
-  readonly index: IndexReader
-  readonly searchShared: SearchShared
-}
+type OpenVersion = Awaited<ReturnType<typeof openVersion>>
 
 // The pool gives it, and checks its type.
 const { sq4Mb, engine: engineSettings, versions: openElsewhere, graphSearches: count } = workerData as ScoringThreadData
@@ -140,7 +137,7 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
   }
 }
 
-async function openVersion(task: OpenTask | undefined): Promise<OpenVersion> {
+async function openVersion(task: OpenTask | undefined) {
   if (task === undefined) throw new Error('no thread has opened the version')
   const { artifact, shared } = task
   const { engine } = artifact

@@ -20,17 +20,8 @@ function documentIdBytes(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 
-/** The rows of each document. */
-export interface DocumentTable {
-  /**
-   * Returns the first row and the row after the last of each run, interleaved. Empty for a document that the version
-   * does not hold.
-   */
-  runsOf(documentId: string): Uint32Array
-}
-
-/** @param folder of a verified artifact. @param documents number of documents in the manifest. */
-export function readDocumentTable(folder: string, documents: number, parts: ResidentParts): DocumentTable {
+/** Reads the rows of each document. @param folder of a verified artifact. @param documents number of documents in the manifest. */
+export function readDocumentTable(folder: string, documents: number, parts: ResidentParts) {
   const path = join(folder, 'documents.bin')
   const bytes = parts.read(wholeFile(path, statSync(path).size))
   const { firstRunsOffset, runsOffset } = documentsLayout(documents)
@@ -38,7 +29,11 @@ export function readDocumentTable(folder: string, documents: number, parts: Resi
   const firstRuns = new Uint32Array(bytes, firstRunsOffset, documents + 1)
   const runs = new Uint32Array(bytes, runsOffset)
   return {
-    runsOf(documentId) {
+    /**
+     * Returns the first row and the row after the last of each run, interleaved. Empty for a document that the version
+     * does not hold.
+     */
+    runsOf(documentId: string): Uint32Array {
       const wanted = documentIdBytes(documentId)
       if (wanted.length !== DOCUMENT_ID_BYTES) return new Uint32Array()
       let [low, high] = [0, documents - 1]

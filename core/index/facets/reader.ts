@@ -3,26 +3,14 @@ import { join } from 'node:path'
 import { openSized, readFully } from '#core/index/storage/file-reader.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { bitsetWords } from '#core/index/bitset.ts'
-import { readDocumentTable, type DocumentTable } from './documents.ts'
-import { facetsLayout, facetsSchema, type Facets } from './layout.ts'
+import { readDocumentTable } from './documents.ts'
+import { facetsLayout, facetsSchema } from './layout.ts'
 
 /** The facets of all rows; see `layout.ts`. */
-export interface FacetsReader {
-  readonly facets: Facets
-  /**
-   * Bitset of a value; values are numbered in the order languages, jurisdictions, subjects, statuses. Each call reads
-   * the file.
-   */
-  readonly bitset: (value: number) => Uint32Array
-  readonly documents: DocumentTable
-  /** Days since 1970-01-01. */
-  readonly inForceFrom: Int32Array
-  readonly inForceTo: Int32Array
-  readonly close: () => void
-}
+export type FacetsReader = ReturnType<typeof openFacetsReader>
 
 /** @param folder of a verified artifact. @throws Error if `facets.bin` does not have the expected size. */
-export function openFacetsReader(folder: string, rows: number, documents: number, parts: ResidentParts): FacetsReader {
+export function openFacetsReader(folder: string, rows: number, documents: number, parts: ResidentParts) {
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
   const { fromOffset, toOffset, bytes: size } = facetsLayout(rows, facets)
   const path = join(folder, 'facets.bin')
@@ -36,12 +24,17 @@ export function openFacetsReader(folder: string, rows: number, documents: number
   const files = opening.move()
   return {
     facets,
-    bitset(value) {
+    /**
+     * Bitset of a value; values are numbered in the order languages, jurisdictions, subjects, statuses. Each call reads
+     * the file.
+     */
+    bitset(value: number): Uint32Array {
       const bits = new Uint32Array(words)
       readFully(file, new Uint8Array(bits.buffer), value * words * 4)
       return bits
     },
     documents: table,
+    /** Days since 1970-01-01. */
     inForceFrom,
     inForceTo,
     close: () => files.dispose(),

@@ -1,81 +1,45 @@
 import { join } from 'node:path'
-import type { EngineDescription } from '#core/index/engine/description.ts'
-import { openFacetsReader, type FacetsReader } from '#core/index/facets/reader.ts'
-import { openForwardReader, type ForwardReader } from '#core/index/lexical/forward-reader.ts'
-import { readNgrams, type NgramsReader } from '#core/index/ngrams/reader.ts'
-import { openLexicalReader, type LexicalReader } from '#core/index/lexical/reader.ts'
-import { openPassagesReader, type PassagesReader } from '#core/index/passages/reader.ts'
-import { readRowTable, type RowTable } from '#core/index/passages/row-table.ts'
-import { openReferencesReader, type ReferencesReader } from '#core/index/references/reader.ts'
+import { openFacetsReader } from '#core/index/facets/reader.ts'
+import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
+import { readNgrams } from '#core/index/ngrams/reader.ts'
+import { openLexicalReader } from '#core/index/lexical/reader.ts'
+import { openPassagesReader } from '#core/index/passages/reader.ts'
+import { readRowTable } from '#core/index/passages/row-table.ts'
+import { openReferencesReader } from '#core/index/references/reader.ts'
 import { openSq4, type Sq4Reader, type Sq4Source } from '#core/index/vectors/sq4-reader.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
 import { openIvf, type IvfReader } from '#core/index/vectors/ivf-reader.ts'
 import { sq4FitsIn, sq4Layout } from '#core/index/vectors/layout.ts'
 import { openRows, type RowFile } from '#core/index/vectors/row-file.ts'
-import { openQueryExpansions, type QueryExpansionsReader } from '#core/index/query-expansions/reader.ts'
+import { openQueryExpansions } from '#core/index/query-expansions/reader.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts, SharedParts } from '#core/index/storage/resident-parts.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Reference to a verified artifact that the event loop passes to a thread. */
-export interface ArtifactRef {
-  readonly versionId: string
-  readonly folder: string
-  readonly passages: number
-  readonly documents: number
-  /** SHA-256 of `passages.sha256`, lower-case hex. */
-  readonly passageDigests: string
-  /** Undefined for a version without vectors. */
-  readonly vectors: VectorsRef | undefined
-  /** Number of query expansions; undefined: none. */
-  readonly queryExpansions: number | undefined
-  /** Undefined: the version is searched in its own files. */
-  readonly engine: EngineDescription | undefined
-}
+export type ArtifactRef = ReturnType<typeof artifactRef>
 
-export interface VectorsRef {
-  readonly dimensions: number
-  /** Undefined: the version has an engine, and no vectors to be searched in. */
-  readonly ivf: IvfDescription | undefined
-  readonly cosines: CosineStatistics
-}
-
-export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
+export function artifactRef(folder: string, manifest: Manifest) {
   const { version_id, passages, documents, embedding, clusters, cosines, search_questions, engine, files } = manifest
   return {
     versionId: version_id,
     folder,
     passages,
     documents,
+    /** SHA-256 of `passages.sha256`, lower-case hex. */
     passageDigests: files['passages.sha256'].sha256,
+    /** Undefined for a version without vectors; `ivf` is undefined where an engine searches them. */
     vectors: embedding && cosines && { dimensions: embedding.dimensions, ivf: clusters, cosines },
+    /** Number of query expansions; undefined: none. */
     queryExpansions: search_questions,
+    /** Undefined: the version is searched in its own files. */
     engine,
   }
 }
 
 /** One thread's view of one artifact: a reader for each of its parts. */
-export interface IndexReader {
-  readonly passages: number
-  /** Undefined for a version without vectors. */
-  readonly vectors: VectorsReader | undefined
-  readonly facets: FacetsReader
-  readonly rows: RowTable
-  readonly lexical: LexicalReader
-  readonly forward: ForwardReader
-  readonly ngrams: NgramsReader
-  readonly references: ReferencesReader
-  /** Undefined for a version without query expansions. */
-  readonly queryExpansions: QueryExpansionsReader | undefined
-  readonly passage: PassagesReader['passage']
-  readonly passageDigest: PassagesReader['digest']
-  /** Memory of the artifact that threads share. */
-  readonly shared: SharedParts
-  /** Idempotent. */
-  close(): void
-}
+export type IndexReader = ReturnType<typeof openIndex>
 
 export interface VectorsReader {
   readonly dimensions: number
@@ -92,7 +56,7 @@ type Hold = <Reader extends { close(): void }>(reader: Reader) => Reader
 
 function openVectors(
   { folder, passages }: ArtifactRef,
-  { dimensions, cosines, ivf }: VectorsRef,
+  { dimensions, cosines, ivf }: NonNullable<ArtifactRef['vectors']>,
   parts: ResidentParts,
   sq4Mb: number,
   held: Hold,
@@ -139,11 +103,7 @@ function sq4Source(
  * memory.
  * @throws Error, with every file closed, if one does not match the verified manifest.
  */
-export function openIndex(
-  ref: ArtifactRef,
-  known?: SharedParts,
-  sq4Mb: number = INDEX_BOUNDS.residentSq4MbDefault,
-): IndexReader {
+export function openIndex(ref: ArtifactRef, known?: SharedParts, sq4Mb: number = INDEX_BOUNDS.residentSq4MbDefault) {
   const parts = createResidentParts(known)
   const { folder, passages } = ref
   using opening = new DisposableStack()
@@ -158,6 +118,7 @@ export function openIndex(
     ref.queryExpansions === undefined ? undefined : held(openQueryExpansions(folder, ref.queryExpansions, parts))
   const index = {
     passages,
+    /** Undefined for a version without vectors. */
     vectors,
     facets,
     rows: readRowTable(folder, passages, parts),
@@ -165,11 +126,13 @@ export function openIndex(
     forward,
     ngrams: readNgrams(folder, passages, parts),
     references,
+    /** Undefined for a version without query expansions. */
     queryExpansions,
     passage: (row: number) => records.passage(row),
     passageDigest: (row: number) => records.digest(row),
+    /** Memory of the artifact that threads share. */
     shared: parts.shared,
   }
   const files = opening.move()
-  return { ...index, close: () => files.dispose() }
+  return { ...index, /** Idempotent. */ close: () => files.dispose() }
 }

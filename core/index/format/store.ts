@@ -7,25 +7,7 @@ import { fileURLToPath } from 'node:url'
  * and a cache, `vectors/cache.sqlite`. An operator writes to `snapshots` alone. Nothing but the cache is ever overwritten in place:
  * files, and the folder that a capture sorts for a build, are written under a temporary name, synced and renamed.
  */
-export interface ArtifactStore {
-  artifactFolder(versionId: string): string
-  /** Signed entries of the versions to serve; search nodes load them by themselves. */
-  readonly servingFile: string
-  snapshotFile(sha256Hex: string): string
-  /** File of an import that is not complete: a copy of a source, or its staging. */
-  incomingFile(name: string): string
-  workFolder(buildId: string): string
-  /** Vectors of embedding providers. It may be removed at any time: the next build sends its passages again. */
-  readonly vectorCacheFile: string
-  /** Evaluation report of a version, as a page for reviewers. */
-  reportFile(versionId: string): string
-  /** The evaluation report as JSON. */
-  figuresFile(versionId: string): string
-  /** Every difference between a candidate and the version that was active: one a line. */
-  changesFile(versionId: string): string
-  /** The public trace, unless the configuration names another folder. */
-  readonly traceFolder: string
-}
+export type ArtifactStore = ReturnType<typeof createArtifactStore>
 
 /** A store whose artifacts may be read, because the keys are at hand under which their manifests must hold. */
 export interface SignedStore extends ArtifactStore {
@@ -41,18 +23,25 @@ export function createSignedStore(config: {
 }
 
 /** @param url a `file:` URL, already validated. */
-export function createArtifactStore(url: string): ArtifactStore {
+export function createArtifactStore(url: string) {
   const root = fileURLToPath(url)
   return {
-    artifactFolder: (versionId) => join(root, 'artifacts', versionId),
+    artifactFolder: (versionId: string): string => join(root, 'artifacts', versionId),
+    /** Signed entries of the versions to serve; search nodes load them by themselves. */
     servingFile: join(root, 'serving.json'),
-    snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
-    incomingFile: (name) => join(root, 'snapshots', 'incoming', name),
-    workFolder: (buildId) => join(root, 'work', buildId),
+    snapshotFile: (sha256Hex: string): string => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
+    /** File of an import that is not complete: a copy of a source, or its staging. */
+    incomingFile: (name: string): string => join(root, 'snapshots', 'incoming', name),
+    workFolder: (buildId: string): string => join(root, 'work', buildId),
+    /** Vectors of embedding providers. It may be removed at any time: the next build sends its passages again. */
     vectorCacheFile: join(root, 'vectors', 'cache.sqlite'),
-    reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
-    figuresFile: (versionId) => join(root, 'reports', `${versionId}.json`),
-    changesFile: (versionId) => join(root, 'reports', `${versionId}.changes.jsonl`),
+    /** Evaluation report of a version, as a page for reviewers. */
+    reportFile: (versionId: string): string => join(root, 'reports', `${versionId}.html`),
+    /** The evaluation report as JSON. */
+    figuresFile: (versionId: string): string => join(root, 'reports', `${versionId}.json`),
+    /** Every difference between a candidate and the version that was active: one a line. */
+    changesFile: (versionId: string): string => join(root, 'reports', `${versionId}.changes.jsonl`),
+    /** The public trace, unless the configuration names another folder. */
     traceFolder: join(root, 'trace'),
   }
 }

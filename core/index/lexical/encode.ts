@@ -3,11 +3,7 @@ import { CHUNK_ROWS, DIRECTORY_BYTES, ENTRY_BYTES, TERMS_PER_BLOCK, chunkBytes }
 import type { Occurrences } from './occurrences.ts'
 
 /** The postings by term: term t has those from starts[t] to starts[t + 1], rows ascending. */
-export interface Inverted {
-  readonly starts: Float64Array
-  readonly rows: Uint32Array
-  readonly impacts: Uint8Array
-}
+type Inverted = ReturnType<typeof invert>
 
 const UINT16_VALUES = 65_536
 const UINT32_MAX = 0xffff_ffff
@@ -16,11 +12,7 @@ const POSTINGS_BYTES_MAX = 2 ** 49
 const PIECE_BYTES = 1_048_576
 
 /** Counting sort of the occurrences by term. */
-export function invert(
-  occurrences: Occurrences,
-  terms: number,
-  impactOf: (row: number, posting: number) => number,
-): Inverted {
+export function invert(occurrences: Occurrences, terms: number, impactOf: (row: number, posting: number) => number) {
   const { postings, rowEnds } = occurrences
   const starts = new Float64Array(terms + 1)
   for (let posting = 0; posting < postings; posting++) increase(starts, occurrences.term(posting) + 1, 1)

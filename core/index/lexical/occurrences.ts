@@ -2,25 +2,12 @@ import { FREQUENCY_MAX } from './impact.ts'
 import { LEXICAL_FIELDS } from './layout.ts'
 
 /** Term frequencies per field and row in flat arrays. At a million passages, objects would take gigabytes. */
-export interface Occurrences {
-  /** Counts one occurrence of a term in the current row. */
-  count(term: number, field: number): void
-  endRow(): void
-  readonly postings: number
-  readonly rowEnds: Float64Array
-  /** Term of a posting; postings are numbered in order of rows. */
-  term(posting: number): number
-  /** At most FREQUENCY_MAX. */
-  frequency(posting: number, field: number): number
-  /** Number of terms in a row's field. */
-  length(row: number, field: number): number
-  totalLength(field: number): number
-}
+export type Occurrences = ReturnType<typeof createOccurrences>
 
 const BLOCK = 1_048_576
 const FIELDS = LEXICAL_FIELDS.length
 
-export function createOccurrences(rows: number): Occurrences {
+export function createOccurrences(rows: number) {
   const terms: Uint32Array[] = []
   const frequencies: Uint8Array[] = []
   const rowEnds = new Float64Array(rows)
@@ -48,7 +35,8 @@ export function createOccurrences(rows: number): Occurrences {
     return postings++
   }
   return {
-    count(term, field) {
+    /** Counts one occurrence of a term in the current row. */
+    count(term: number, field: number) {
       const posting = postingOf(term)
       const block = frequencies[Math.floor(posting / BLOCK)]
       const at = (posting % BLOCK) * FIELDS + field
@@ -65,9 +53,13 @@ export function createOccurrences(rows: number): Occurrences {
       return postings
     },
     rowEnds,
-    term: (posting) => terms[Math.floor(posting / BLOCK)]?.[posting % BLOCK] ?? 0,
-    frequency: (posting, field) => frequencies[Math.floor(posting / BLOCK)]?.[(posting % BLOCK) * FIELDS + field] ?? 0,
-    length: (ofRow, field) => lengths[ofRow * FIELDS + field] ?? 0,
-    totalLength: (field) => totals[field] ?? 0,
+    /** Term of a posting; postings are numbered in order of rows. */
+    term: (posting: number): number => terms[Math.floor(posting / BLOCK)]?.[posting % BLOCK] ?? 0,
+    /** At most FREQUENCY_MAX. */
+    frequency: (posting: number, field: number): number =>
+      frequencies[Math.floor(posting / BLOCK)]?.[(posting % BLOCK) * FIELDS + field] ?? 0,
+    /** Number of terms in a row's field. */
+    length: (ofRow: number, field: number): number => lengths[ofRow * FIELDS + field] ?? 0,
+    totalLength: (field: number): number => totals[field] ?? 0,
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm, type LexicalDescription } from './layout.ts'
+import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
 import { openFileBytes, type FileBytes } from '#core/index/storage/file-bytes.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { PostingList, type TermEntry } from './posting-list.ts'
@@ -9,14 +9,7 @@ import { PostingList, type TermEntry } from './posting-list.ts'
  * One thread's view of a lexical index. The first term of every dictionary block is in memory, about 20 bytes per 32
  * terms. Dictionary and postings are in memory if they are small, else in the page cache. All threads share both.
  */
-export interface LexicalReader {
-  readonly description: LexicalDescription
-  find(language: string, term: string): TermEntry | undefined
-  /** Whether `list` has the postings; the dictionary alone may be opened. */
-  readonly hasPostings: boolean
-  list(entry: TermEntry): PostingList
-  close(): void
-}
+export type LexicalReader = ReturnType<typeof openLexicalReader>
 
 /**
  * @param folder of a verified artifact. @param name of the files, without their endings. @param hasPostings whether
@@ -29,7 +22,7 @@ export function openLexicalReader(
   parts: ResidentParts,
   name = 'lexical',
   hasPostings = true,
-): LexicalReader {
+) {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)
@@ -58,15 +51,16 @@ export function openLexicalReader(
   const files = opening.move()
   return {
     description,
-    find(language, term) {
+    find(language: string, term: string): TermEntry | undefined {
       const wanted = storedTerm(language, term)
       const number = blockOf(wanted)
       if (number < 0) return undefined
       const [from, to] = [table[number * 2] ?? 0, table[number * 2 + 2] ?? 0]
       return findInBlock(terms.passing(from, to - from), wanted)
     },
+    /** Whether `list` has the postings; the dictionary alone may be opened. */
     hasPostings,
-    list(entry) {
+    list(entry: TermEntry): PostingList {
       if (postings === undefined) throw new Error('the dictionary was opened without its postings')
       return new PostingList(postings, entry, description.postings_bytes)
     },

@@ -2,7 +2,7 @@ import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { createLargeMap, type LargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { fieldFrequency, impactOf, type FieldParameters } from './impact.ts'
-import { LEXICAL_FIELDS, lexicalSchema, storedTerm, type LexicalDescription, type LexicalField } from './layout.ts'
+import { LEXICAL_FIELDS, lexicalSchema, storedTerm, type LexicalField } from './layout.ts'
 import { createOccurrences, type Occurrences } from './occurrences.ts'
 import { invert, encodePostings, encodeTerms } from './encode.ts'
 
@@ -18,12 +18,7 @@ export interface LexicalTerms extends Readonly<Record<LexicalField, readonly str
   readonly language: string
 }
 
-export interface LexicalFiles {
-  readonly description: LexicalDescription
-  readonly terms: Uint8Array
-  /** In pieces; can be iterated once. */
-  readonly postings: Iterable<Uint8Array>
-}
+export type LexicalFiles = ReturnType<typeof packed>
 
 /**
  * Collects the terms of rows in ascending order and returns the content of the three files; see `layout.ts`.
@@ -52,22 +47,17 @@ export function createLexicalWriter(rows: number) {
   }
 }
 
-interface Vocabulary {
-  /** Numbers terms in order of first appearance across all languages. */
-  of(language: string): (term: string) => number
-  languages(): string[]
-  /** Stored form of each term by its number. Each unit of the string is one byte, so string order is byte order. */
-  stored(): string[]
-}
+type Vocabulary = ReturnType<typeof createVocabulary>
 
-function createVocabulary(): Vocabulary {
+function createVocabulary() {
   const byLanguage = new Map<string, LargeMap<number>>()
   let next = 0
   return {
-    of(language) {
+    /** Numbers terms in order of first appearance across all languages. */
+    of(language: string) {
       const numbers = byLanguage.get(language) ?? createLargeMap<number>()
       byLanguage.set(language, numbers)
-      return (term) => {
+      return (term: string): number => {
         const known = numbers.get(term)
         if (known !== undefined) return known
         numbers.set(term, next)
@@ -75,6 +65,7 @@ function createVocabulary(): Vocabulary {
       }
     },
     languages: () => [...byLanguage.keys()].sort(),
+    /** Stored form of each term by its number. Each unit of the string is one byte, so string order is byte order. */
     stored() {
       const stored: string[] = []
       for (const [language, numbers] of byLanguage)
@@ -84,7 +75,7 @@ function createVocabulary(): Vocabulary {
   }
 }
 
-function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number): LexicalFiles {
+function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number) {
   const { k1, fields } = LEXICAL_PARAMETERS
   const stored = vocabulary.stored()
   const described = LEXICAL_FIELDS.map((name, field) => ({
@@ -106,6 +97,7 @@ function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number):
       ...sizes,
     }),
     terms: bytes,
+    /** In pieces; can be iterated once. */
     postings: encodePostings(order, inverted),
   }
 }

@@ -16,21 +16,18 @@ import { writeHashed, type FileDigest } from '#core/platform/hashed-file.ts'
 const SLOTS_PER_ROW = 32
 
 /** Counts the rows of each n-gram and returns `grams.frequencies`. */
-export interface NgramsWriter {
-  /** Counts the next row. */
-  add(heading: string, text: string): void
-  finish(): { readonly bits: number; readonly frequencies: Uint8Array }
-}
+export type NgramsWriter = ReturnType<typeof createNgramsWriter>
 
 /** @param rows number of rows to be added. */
-export function createNgramsWriter(rows: number): NgramsWriter {
+export function createNgramsWriter(rows: number) {
   const bits = Math.min(NGRAM_BITS_MAX, Math.max(NGRAM_BITS_MIN, Math.ceil(Math.log2(rows * SLOTS_PER_ROW))))
   const counts = new Uint32Array(2 ** bits)
   /** The last row, from 1, that each slot was counted for. */
   const last = new Uint32Array(2 ** bits)
   let row = 0
   return {
-    add(heading, text) {
+    /** Counts the next row. */
+    add(heading: string, text: string) {
       row += 1
       for (const hash of ngramHashes(indexWords(`${heading}\n${text}`))) {
         const slot = ngramSlot(hash, bits)
@@ -39,7 +36,10 @@ export function createNgramsWriter(rows: number): NgramsWriter {
         counts[slot] = (counts[slot] ?? 0) + 1
       }
     },
-    finish: () => ({ bits, frequencies: Uint8Array.from(counts, encodedFrequency) }),
+    finish: (): { readonly bits: number; readonly frequencies: Uint8Array } => ({
+      bits,
+      frequencies: Uint8Array.from(counts, encodedFrequency),
+    }),
   }
 }
 

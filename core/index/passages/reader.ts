@@ -7,16 +7,7 @@ import { wholeFile, type ResidentParts } from '#core/index/storage/resident-part
 import { PASSAGE_DIGEST_BYTES, passageOffsetsBytes } from './layout.ts'
 import type { PassageRecord } from './record.ts'
 
-export interface PassagesReader {
-  /**
-   * Reads one passage from the page cache, which all threads share, and checks its bytes before they are parsed.
-   * @throws ArtifactError if they are other bytes than those that were signed.
-   */
-  passage(row: number): PassageRecord
-  /** The signed digest of a passage's line, `PASSAGE_DIGEST_BYTES` in hex. */
-  digest(row: number): string
-  close(): void
-}
+export type PassagesReader = ReturnType<typeof openPassagesReader>
 
 /**
  * Offsets and digests stay in memory. The digests are checked against the manifest once they are there, so that what
@@ -24,19 +15,18 @@ export interface PassagesReader {
  * @param folder of a verified artifact. @param digestsSha256 SHA-256 of `passages.sha256`, lower-case hex.
  * @throws Error if a file does not have the expected size. ArtifactError if the digests are not those that were signed.
  */
-export function openPassagesReader(
-  folder: string,
-  rows: number,
-  digestsSha256: string,
-  parts: ResidentParts,
-): PassagesReader {
+export function openPassagesReader(folder: string, rows: number, digestsSha256: string, parts: ResidentParts) {
   const offsets = new Float64Array(parts.read(wholeFile(join(folder, 'passages.offsets'), passageOffsetsBytes(rows))))
   const digests = Buffer.from(parts.read(wholeFile(join(folder, 'passages.sha256'), rows * PASSAGE_DIGEST_BYTES)))
   if (hash('sha256', digests) !== digestsSha256)
     throw new ArtifactError('passages.sha256 does not have the SHA-256 that the manifest states.')
   const file = openSized(join(folder, 'passages.jsonl'), offsets[rows] ?? 0)
   return {
-    passage(row) {
+    /**
+     * Reads one passage from the page cache, which all threads share, and checks its bytes before they are parsed.
+     * @throws ArtifactError if they are other bytes than those that were signed.
+     */
+    passage(row: number): PassageRecord {
       const from = offsets[row] ?? 0
       const line = Buffer.allocUnsafe((offsets[row + 1] ?? 0) - from)
       readFully(file, line, from)
@@ -47,7 +37,9 @@ export function openPassagesReader(
       // The build parsed and signed every record, so it is not validated again.
       return JSON.parse(line.toString('utf8')) as PassageRecord
     },
-    digest: (row) => digests.toString('hex', row * PASSAGE_DIGEST_BYTES, (row + 1) * PASSAGE_DIGEST_BYTES),
+    /** The signed digest of a passage's line, `PASSAGE_DIGEST_BYTES` in hex. */
+    digest: (row: number): string =>
+      digests.toString('hex', row * PASSAGE_DIGEST_BYTES, (row + 1) * PASSAGE_DIGEST_BYTES),
     close: () => closeSync(file),
   }
 }

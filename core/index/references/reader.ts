@@ -7,20 +7,10 @@ import { referencesLayout, referencesSchema } from './layout.ts'
  * Finds the rows of a provision by binary search in the file. Only the names of the acts are in memory. At a million
  * terms, a lookup reads about forty short pieces from the page cache.
  */
-export interface ReferencesReader {
-  /** Every name of an act, its id included, with that id. */
-  readonly actNames: readonly (readonly [name: string, act: string])[]
-  /** Rows of passages that hold the text of exactly this provision, whole or split for length; ascending. */
-  rowsOf(canonical: string): Uint32Array
-  /** Rows of passages that hold the text of a part of the provision; ordered by part, so a row may occur twice. */
-  rowsOfParts(canonical: string): Uint32Array
-  /** Whether some passage has a reference with this prefix. */
-  holds(beginning: string): boolean
-  close(): void
-}
+export type ReferencesReader = ReturnType<typeof openReferencesReader>
 
 /** @param folder of a verified artifact. @throws Error if a file's size contradicts its description. */
-export function openReferencesReader(folder: string): ReferencesReader {
+export function openReferencesReader(folder: string) {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)
   const actNames = acts.flatMap(({ id, aliases }) => [id, ...aliases].map((name) => [name, id] as const))
@@ -50,20 +40,24 @@ export function openReferencesReader(folder: string): ReferencesReader {
     return new Uint32Array(readBytes(file, layout.rowsOffset + from * 4, (to - from) * 4))
   }
   return {
+    /** Every name of an act, its id included, with that id. */
     actNames,
-    rowsOf(canonical) {
+    /** Rows of passages that hold the text of exactly this provision, whole or split for length; ascending. */
+    rowsOf(canonical: string): Uint32Array {
       const position = lowerBound(canonical)
       return position < counts.terms && termAt(position) === canonical
         ? rowsBetween(position, position + 1)
         : new Uint32Array(0)
     },
-    rowsOfParts(canonical) {
+    /** Rows of passages that hold the text of a part of the provision; ordered by part, so a row may occur twice. */
+    rowsOfParts(canonical: string): Uint32Array {
       // The separator between a provision and its part is `#` after an act and `/` within a path. The range ends at the
       // separator's successor.
       const [mark, successor] = canonical.includes('#') ? ['/', '0'] : ['#', '$']
       return rowsBetween(lowerBound(canonical + mark), lowerBound(canonical + successor))
     },
-    holds(beginning) {
+    /** Whether some passage has a reference with this prefix. */
+    holds(beginning: string): boolean {
       const position = lowerBound(beginning)
       return position < counts.terms && termAt(position).startsWith(beginning)
     },

@@ -15,27 +15,17 @@ export interface FilePart {
 }
 
 /** Parts of immutable files that stay in memory while the files are in use. */
-export interface ResidentParts {
-  /** @returns the bytes, which nobody may change. @throws Error unless the file has the stated size. */
-  read(part: FilePart): SharedArrayBuffer
-  /** Reads a part into memory of WebAssembly, which may be longer than the part. */
-  memory(part: FilePart): SharedMemory
-  /** All parts that were read, for another thread. */
-  readonly shared: SharedParts
-  /** Files of at most this size are kept in memory as a whole where searches read short pieces of them. */
-  readonly fileBytesMax: number
-  /** Float32 vectors of at most this size are kept in memory. */
-  readonly vectorBytesMax: number
-}
+export type ResidentParts = ReturnType<typeof createResidentParts>
 
 /** @param known parts that another thread read from the same files. */
 export function createResidentParts(
   known: SharedParts = new Map(),
   fileBytesMax: number = INDEX_BOUNDS.residentFileBytesMax,
-): ResidentParts {
+) {
   const shared = new Map(known)
   return {
-    read(part) {
+    /** @returns the bytes, which nobody may change. @throws Error unless the file has the stated size. */
+    read(part: FilePart): SharedArrayBuffer {
       const found = shared.get(nameOf(part))
       if (found instanceof SharedArrayBuffer) return found
       const bytes = new SharedArrayBuffer(part.bytes)
@@ -43,7 +33,8 @@ export function createResidentParts(
       shared.set(nameOf(part), bytes)
       return bytes
     },
-    memory(part) {
+    /** Reads a part into memory of WebAssembly, which may be longer than the part. */
+    memory(part: FilePart): SharedMemory {
       const found = shared.get(nameOf(part))
       if (isSharedMemory(found)) return found
       const memory = createSharedMemory(part.bytes)
@@ -51,8 +42,13 @@ export function createResidentParts(
       shared.set(nameOf(part), memory)
       return memory
     },
-    shared,
+    /** All parts that were read, for another thread. */
+    get shared(): SharedParts {
+      return shared
+    },
+    /** Files of at most this size are kept in memory as a whole where searches read short pieces of them. */
     fileBytesMax,
+    /** Float32 vectors of at most this size are kept in memory. */
     vectorBytesMax: INDEX_BOUNDS.residentVectorBytesMax,
   }
 }

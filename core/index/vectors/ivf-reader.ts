@@ -39,13 +39,7 @@ export function openIvf(
 }
 
 /** The quantized centroids of a version; one thread's view. */
-interface Centroids {
-  /**
-   * The inner product of a query with each centroid, less that with the mean of all rows.
-   * @returns by list; valid until the next call.
-   */
-  products(query: QuantizedQuery): Float32Array
-}
+type Centroids = ReturnType<typeof openCentroids>
 
 /** @param centroids concatenated. @returns `centroids.sq4`. */
 export function encodeCentroids(quantizer: ScalarQuantizer, centroids: Float32Array): Uint8Array {
@@ -58,14 +52,18 @@ export function centroidsBytes(lists: number, dimensions: number): number {
 }
 
 /** @throws Error if the file does not hold so many SQ4 vectors. */
-export function openCentroids(folder: string, lists: number, dimensions: number, parts: ResidentParts): Centroids {
+export function openCentroids(folder: string, lists: number, dimensions: number, parts: ResidentParts) {
   const sq4 = parts.memory(wholeFile(join(folder, 'centroids.sq4'), centroidsBytes(lists, dimensions)))
   const words = bitsetWords(lists)
   const { bits, hits, setQuery, scan } = createKernel(rowsLayout(lists, dimensions), sq4, words * 32)
   for (let list = 0; list < lists; list++) addRow(bits, list)
   const products = new Float32Array(lists)
   return {
-    products(query) {
+    /**
+     * The inner product of a query with each centroid, less that with the mean of all rows.
+     * @returns by list; valid until the next call.
+     */
+    products(query: QuantizedQuery): Float32Array {
       setQuery(query)
       scan(0, words, NO_THRESHOLD)
       // Every SQ4 vector scores above the threshold, so the hits are the lists in order.

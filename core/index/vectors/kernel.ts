@@ -36,22 +36,6 @@ const exportsSchema = z.object({
   scan: z.custom<Scan>((value) => typeof value === 'function'),
 })
 
-/** Scores pieces of SQ4 vectors that lie in memory of all threads; the caller fills `bits`. */
-export interface Kernel {
-  /** Maximum number of rows of a piece; a multiple of 32. */
-  readonly rowsMax: number
-  /** The rows to score: bit row % 32 of word row / 32. */
-  readonly bits: Uint32Array
-  /** Pairs of a row of the piece and its score, by row; valid until the next scan. */
-  readonly hits: Int32Array
-  setQuery(query: Pick<QuantizedQuery, 'bytes'>): void
-  /**
-   * @param sq4At where the SQ4 vector of the piece's row 0 begins. @param words of bits.
-   * @returns the number of rows whose score is above the threshold.
-   */
-  scan(sq4At: number, words: number, threshold: number): number
-}
-
 /** About half of a core's own cache. */
 const CODES_BYTES = 512 * 1024
 const ROWS_MAX = 8_192
@@ -63,12 +47,15 @@ export function pieceRowsMax(rowBytes: number): number {
 /** A threshold below every score: a score is at least -127 × 15 for each of at most 4,128 components. */
 export const NO_THRESHOLD = -(2 ** 30)
 
-/** @param rowsMax a multiple of 32. */
+/**
+ * Scores pieces of SQ4 vectors that lie in memory of all threads; the caller fills `bits`.
+ * @param rowsMax a multiple of 32.
+ */
 export function createKernel(
   { rowBytes }: Pick<Sq4Layout, 'rowBytes'>,
   sq4: SharedMemory,
   rowsMax: number = pieceRowsMax(rowBytes),
-): Kernel {
+) {
   const queryBytes = (rowBytes - 2) * 2 + 1
   const bitsAt = Math.ceil(queryBytes / 8) * 8
   const hitsAt = bitsAt + Math.ceil(rowsMax / 64) * 8
@@ -76,10 +63,18 @@ export function createKernel(
   memory.grow(Math.ceil((hitsAt + rowsMax * 8) / PAGE_BYTES) - 1)
   const query = new Int8Array(memory.buffer, 0, queryBytes)
   return {
+    /** Maximum number of rows of a piece; a multiple of 32. */
     rowsMax,
+    /** The rows to score: bit row % 32 of word row / 32. */
     bits: new Uint32Array(memory.buffer, bitsAt, rowsMax / 32),
+    /** Pairs of a row of the piece and its score, by row; valid until the next scan. */
     hits: new Int32Array(memory.buffer, hitsAt, rowsMax * 2),
-    setQuery: ({ bytes }) => query.set(bytes),
-    scan: (sq4At, words, threshold) => scan(sq4At, rowBytes, 0, bitsAt, words, threshold, hitsAt),
+    setQuery: ({ bytes }: Pick<QuantizedQuery, 'bytes'>) => query.set(bytes),
+    /**
+     * @param sq4At where the SQ4 vector of the piece's row 0 begins. @param words of bits.
+     * @returns the number of rows whose score is above the threshold.
+     */
+    scan: (sq4At: number, words: number, threshold: number): number =>
+      scan(sq4At, rowBytes, 0, bitsAt, words, threshold, hitsAt),
   }
 }

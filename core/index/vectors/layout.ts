@@ -19,13 +19,7 @@ export const COMPONENT_STEPS = 16
 export const MEAN_STEPS = 480
 const MEAN_BYTES = 2
 
-export interface Sq4Layout {
-  /** Where the first SQ4 vector begins. */
-  readonly offset: number
-  readonly rowBytes: number
-  /** Length of the whole. */
-  readonly bytes: number
-}
+export type Sq4Layout = ReturnType<typeof rowsLayout>
 
 /** float64 values of the header; see `sq4Layout`. */
 export const HEADER_NUMBERS = 4
@@ -46,9 +40,10 @@ export function sq4Layout(rows: number, dimensions: number): Sq4Layout {
  * Layout of SQ4 vectors without a header. An SQ4 vector holds the steps of the components of a vector less the mean, 16
  * steps from -7.5 to 7.5, and then the step of the component along the mean as uint16. Byte j of block b holds
  * component 64 b + j in its low bits and component 64 b + 32 + j in its high bits.
- * @param offset where the SQ4 vectors begin.
+ * @param offset where the first SQ4 vector begins.
+ * @returns `bytes`: length of the whole.
  */
-export function rowsLayout(rows: number, dimensions: number, offset = 0): Sq4Layout {
+export function rowsLayout(rows: number, dimensions: number, offset = 0) {
   const rowBytes = Math.ceil(dimensions / BLOCK_COMPONENTS) * BLOCK_BYTES + MEAN_BYTES
   return { offset, rowBytes, bytes: offset + rows * rowBytes }
 }

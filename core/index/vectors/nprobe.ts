@@ -96,7 +96,7 @@ function countRanks(counts: Float64Array, values: Float32Array, rows: Uint32Arra
 /** @param listOf the product with the centroid of a row's list, and the deviation of its rows. */
 function addDeviations(
   deviations: readonly number[][],
-  { rows, scores, ofMean }: NearestOfQuery,
+  { rows, scores, ofMean }: ReturnType<typeof nearestOf>,
   listOf: (row: number) => { readonly product: number; readonly deviation: number },
 ): void {
   for (const [at, depth] of DEPTHS.entries()) {
@@ -119,15 +119,11 @@ function fewestWith(share: number, counts: Float64Array): number {
   return counts.findIndex((count) => (found += count) >= wanted) + 1
 }
 
-interface NearestOfQuery {
-  /** Nearest first, with their cosines. */
-  readonly rows: Uint32Array
-  readonly scores: Float64Array
-  /** The cosine of the mean of all rows, by which a search of the SQ4 vectors is off. */
-  readonly ofMean: number
-}
-
-function nearestOf(query: Float32Array, { rows: rowOf }: IvfLists, sq4: Sq4Reader, exact: RowFile): NearestOfQuery {
+/**
+ * @returns rows nearest first, with their cosines. `ofMean`: the cosine of the mean of all rows, by which a search of
+ * the SQ4 vectors is off.
+ */
+function nearestOf(query: Float32Array, { rows: rowOf }: IvfLists, sq4: Sq4Reader, exact: RowFile) {
   const scan = sq4.scan(query, { candidates: DEEPEST, threshold: NEAREST })
   scan.add(allPositions(rowOf.length), 0, rowOf.length)
   const rows = scan

@@ -9,11 +9,7 @@ import { sq4Layout, type Sq4Layout } from './layout.ts'
 import { createQueryQuantizer, decodeHeader } from './quantizer.ts'
 
 /** One thread's view of the SQ4 vectors of a version. */
-export interface Sq4Reader {
-  /** Begins a scan, which ends the one before. @param query unit length. */
-  scan(query: Float32Array, wanted: ScanDepth): Sq4Scan
-  close(): void
-}
+export type Sq4Reader = ReturnType<typeof openSq4>
 
 /** Where the bytes of `vectors.sq4` come from: its file, or a copy of it that all threads share. */
 export type Sq4Source = { readonly path: string } | { readonly memory: SharedMemory }
@@ -31,7 +27,7 @@ interface Sq4Vectors {
 }
 
 /** @throws Error, with the file closed, if the source has not the length and the header of such SQ4 vectors. */
-export function openSq4(source: Sq4Source, rows: number, dimensions: number): Sq4Reader {
+export function openSq4(source: Sq4Source, rows: number, dimensions: number) {
   const layout = sq4Layout(rows, dimensions)
   using opening = new DisposableStack()
   const held = 'memory' in source ? inMemory(source.memory, layout) : inPageCache(source.path, layout)
@@ -40,7 +36,8 @@ export function openSq4(source: Sq4Source, rows: number, dimensions: number): Sq
   const scorer = createScorer(sq4, layout)
   opening.move()
   return {
-    scan: (query, wanted) => new Sq4Scan(scorer, quantizeQuery(query), wanted),
+    /** Begins a scan, which ends the one before. @param query unit length. */
+    scan: (query: Float32Array, wanted: ScanDepth): Sq4Scan => new Sq4Scan(scorer, quantizeQuery(query), wanted),
     close: sq4.close,
   }
 }

@@ -36,22 +36,13 @@ export interface UnsearchedVectors {
 }
 
 /** Writes the vectors of a version, which arrive in row order. */
-export interface VectorsWriter {
-  /** @param vectors of whole rows, concatenated, unit length. */
-  add(vectors: Float32Array<ArrayBuffer>): Promise<void>
-  /** @param queries at least one, of unit length; they measure the cosines and the lists. */
-  finish(queries: readonly Float32Array[]): Promise<WrittenVectors>
-  /** Writes nothing that a search by vector needs: an engine searches. */
-  finishUnsearched(queries: readonly Float32Array[]): Promise<UnsearchedVectors>
-  /** Closes without finishing; harmless after `finish`. */
-  abandon(): Promise<void>
-}
+export type VectorsWriter = Awaited<ReturnType<typeof openVectorsWriter>>
 
 /** Queries that measure the lists; sampled rows fill them up to the minimum. */
 const QUERIES_MIN = 200
 const QUERIES_MAX = 400
 
-export async function openVectorsWriter({ folder, rows, dimensions, pause }: VectorsInput): Promise<VectorsWriter> {
+export async function openVectorsWriter({ folder, rows, dimensions, pause }: VectorsInput) {
   const source = { path: join(folder, 'vectors.f32'), rows, dimensions }
   const exact = await openHashedFile(source.path)
   const statistics = createCosineStatistics(rows, dimensions)
@@ -74,11 +65,13 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
     }
   }
   return {
-    async add(vectors) {
+    /** @param vectors of whole rows, concatenated, unit length. */
+    async add(vectors: Float32Array<ArrayBuffer>) {
       await exact.write(new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength))
       for (let at = 0; at < vectors.length; at += dimensions) statistics.add(vectors.subarray(at, at + dimensions))
     },
-    async finish(queries) {
+    /** @param queries at least one, of unit length; they measure the cosines and the lists. */
+    async finish(queries: readonly Float32Array[]): Promise<WrittenVectors> {
       const vectors = await exact.finish()
       const lists = await buildIvfLists(source, pause)
       const files = await writeIvf(lists, await quantizerOf(source, pause))
@@ -94,9 +87,11 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
         cosines: statistics.finish(queries),
       }
     },
-    async finishUnsearched(queries) {
+    /** Writes nothing that a search by vector needs: an engine searches. */
+    async finishUnsearched(queries: readonly Float32Array[]): Promise<UnsearchedVectors> {
       return { files: { 'vectors.f32': await exact.finish() }, cosines: statistics.finish(queries) }
     },
+    /** Closes without finishing; harmless after `finish`. */
     abandon: () => exact.abandon(),
   }
 }

@@ -18,19 +18,13 @@ export interface FilterBitset {
 }
 
 /** Turns filters into bitsets of one index. */
-export interface ScopeFilter {
-  /** Every list is exact: a value that it does not name is not allowed. The most recently used filters are cached. */
-  ofFilters(filters: Filters): FilterBitset
-  ofScope(scope: SearchScope): FilterBitset
-  /** Number of cached filters. */
-  readonly cachedFilters: number
-}
+export type ScopeFilter = ReturnType<typeof createScopeFilter>
 
 /**
  * Creates a cache that is bounded in entries and bytes, one per thread and version; the least recently used bitset is
  * evicted first.
  */
-export function createScopeFilter(index: Pick<IndexReader, 'passages' | 'facets' | 'rows' | 'passage'>): ScopeFilter {
+export function createScopeFilter(index: Pick<IndexReader, 'passages' | 'facets' | 'rows' | 'passage'>) {
   const { passages, facets, rows } = index
   const withdrawnRows = createWithdrawnRows(index)
   const cache = new LRUCache<string, FilterBitset>({ max: cachedBitsetsMax(passages) })
@@ -55,8 +49,10 @@ export function createScopeFilter(index: Pick<IndexReader, 'passages' | 'facets'
     return collapses ? collapse(narrowed) : narrowed
   }
   return {
+    /** Every list is exact: a value that it does not name is not allowed. The most recently used filters are cached. */
     ofFilters,
     ofScope,
+    /** Number of cached filters. */
     get cachedFilters() {
       return cache.size
     },

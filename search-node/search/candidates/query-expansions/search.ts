@@ -7,18 +7,13 @@ import { SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 
 /** The query expansions of a version, compared with one question. A passage has the share of its best one. */
-export interface ComparedExpansions {
-  /** Passages with the best query expansions, best first. @param allowed bitset of rows. */
-  best(allowed: Uint32Array, wanted: number): ScoredCandidates
-  /** In [0, 1], one for each row; 0: no query expansion of the passage shares a word. @param rows ascending. */
-  shares(rows: Uint32Array): Float64Array
-}
+export type ComparedExpansions = ReturnType<typeof compareExpansions>
 
 /** The query expansions of allowed passages, for bitsets that are still in use. */
 const allowedQuestions = new WeakMap<Uint32Array, Uint32Array>()
 
 /** @param text the question. It is analysed in every language that query expansions are written in. */
-export function compareExpansions({ lexical, rows }: QueryExpansionsReader, text: string): ComparedExpansions {
+export function compareExpansions({ lexical, rows }: QueryExpansionsReader, text: string) {
   const { words } = analyzeQuestion(text, lexical.description.languages)
   // A function word of one language counts as a word of the others, which would make every share small.
   const query = prepareLexical(
@@ -37,7 +32,8 @@ export function compareExpansions({ lexical, rows }: QueryExpansionsReader, text
     return { shares, all: ids.length < wanted }
   }
   return {
-    best(allowed, wanted) {
+    /** Passages with the best query expansions, best first. @param allowed bitset of rows. */
+    best(allowed: Uint32Array, wanted: number): ScoredCandidates {
       const bits = allowedQuestions.get(allowed) ?? questionsOf(rows, allowed)
       allowedQuestions.set(allowed, bits)
       // Several questions of one passage may be among the best, so more questions than passages are looked for.
@@ -47,7 +43,8 @@ export function compareExpansions({ lexical, rows }: QueryExpansionsReader, text
       const best = [...found.shares].slice(0, wanted)
       return { ids: Uint32Array.from(best, ([row]) => row), scores: Float64Array.from(best, ([, share]) => share) }
     },
-    shares(wanted) {
+    /** In [0, 1], one for each row; 0: no query expansion of the passage shares a word. @param rows ascending. */
+    shares(wanted: Uint32Array): Float64Array {
       const bits = new Uint32Array(bitsetWords(rows.length))
       let count = 0
       for (const row of wanted)
