@@ -9,7 +9,7 @@ import { EMBEDDING_SETTINGS, endpointOptionsSchema, type EndpointOptions } from 
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
-import { flagOf, option } from './inputs.ts'
+import { option, optionsOf } from './inputs.ts'
 
 const fields = endpointOptionsSchema.shape
 const number = z
@@ -92,15 +92,6 @@ export interface EmbeddingFlags extends EndpointInput {
   readonly vectorCache?: string | false
 }
 
-/** Makes a parser of an option from the schema of its text. */
-function parsedBy(schema: z.ZodType): (text: string) => unknown {
-  return (text) => {
-    const { success, data, error } = schema.safeParse(text)
-    if (!success) throw new InvalidArgumentError(`${error.issues[0]?.message ?? 'is not valid'}.`)
-    return data
-  }
-}
-
 function variableName(text: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,99}$/.test(text))
     throw new InvalidArgumentError('must be the name of an environment variable.')
@@ -130,10 +121,7 @@ export function embeddingOptions(command: Command): Command {
       )
     })
     .option('--embedding-key-env <name>', 'environment variable that holds the key of the endpoint', variableName)
-  for (const [key, schema] of Object.entries(endpointInput)) {
-    const { flag = '', help } = flagOf(key, schema) ?? {}
-    command.addOption(new Option(flag, help).argParser(parsedBy(schema)))
-  }
+  for (const each of optionsOf(endpointInput)) command.addOption(each)
   return command
 }
 

@@ -1,3 +1,4 @@
+import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
@@ -30,6 +31,30 @@ export function flagOf(key: string, schema: z.core.$ZodType) {
   const found = FLAGS.get(schema)
   const name = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return found && { flag: `--${name} ${found.value}`.trim(), help: found.help }
+}
+
+/** Returns the options of a schema for a command, whose `opts()` are then its output. An invalid value is refused. */
+export function optionsOf(shape: z.ZodRawShape): readonly Option[] {
+  return Object.entries(shape).flatMap(([key, schema]) => {
+    const { flag, help } = flagOf(key, schema) ?? {}
+    if (flag === undefined) return []
+    const made = new Option(flag, help)
+    const isPreset = schema instanceof z.ZodDefault
+    const inner = isPreset || schema instanceof z.ZodOptional ? schema.unwrap() : schema
+    if (isPreset) made.default(schema.parse(undefined))
+    if (inner instanceof z.ZodEnum) made.choices(inner.options.map(String))
+    else if (!made.isBoolean()) made.argParser(parsedBy(schema))
+    return [made]
+  })
+}
+
+/** Makes a parser of an option from the schema of its text. */
+function parsedBy(schema: z.core.$ZodType): (text: string) => unknown {
+  return (value) => {
+    const { success, data, error } = z.safeParse(schema, value)
+    if (!success) throw new InvalidArgumentError(`${error.issues[0]?.message ?? 'is not valid'}.`)
+    return data
+  }
 }
 
 export const text = z.string('is missing').trim().min(1, 'must not be empty')

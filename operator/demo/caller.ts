@@ -48,7 +48,7 @@ export async function ensureCaller(operator: Operator, state: DemoState, wanted:
     await createClient(operator, { organization: client, name: client })
   const plan = await ensurePlan(operator, wanted.limits)
   const { languages, jurisdictions, assistance } = wanted
-  const lists = { languages, jurisdictions, subjects: null, assistance }
+  const lists = { languages, jurisdictions, assistance }
   await ensureEntitlement(operator, client, 'live', wanted.knowledgeBase, plan, lists, true)
   await ensureEntitlement(operator, client, 'test', wanted.knowledgeBase, plan, lists, true)
   await ensureKnowledgeBase(operator, INACTIVE_KNOWLEDGE_BASE, 'A knowledge base that is not active for the caller')
@@ -64,16 +64,14 @@ async function ensureEntitlement(
   environment: 'live' | 'test',
   knowledgeBase: string,
   plan: string,
-  lists: Pick<CallerWanted, 'languages' | 'jurisdictions' | 'assistance'> & { readonly subjects: null },
+  lists: Pick<CallerWanted, 'languages' | 'jurisdictions' | 'assistance'>,
   active: boolean,
 ): Promise<void> {
   const name = `${client}/${environment}/${knowledgeBase}`
   const [existing] = await findEntitlements(operator.database, name)
-  if (existing === undefined) await grantEntitlement(operator, { client, environment, knowledgeBase, plan, ...lists })
-  else {
-    const { subjects: _, ...changed } = lists
-    await changeEntitlement(operator, name, { plan, ...changed })
-  }
+  const granted = { client, environment, knowledgeBase, plan, ...lists, subjects: null }
+  if (existing === undefined) await grantEntitlement(operator, granted)
+  else await changeEntitlement(operator, name, { plan, ...lists })
   if (!active && existing === undefined) await setEntitlementActive(operator, name, false)
 }
 
@@ -105,13 +103,11 @@ async function issueKeys(operator: Operator, client: string, state: DemoState): 
   const peppers = parsePeppers(state.secrets.KEY_PEPPERS)
   const issue = (environment: 'live' | 'test', scopes?: readonly string[]): ReturnType<typeof issueKeyFor> =>
     issueKeyFor(operator, { client, environment, peppers, ...(scopes === undefined ? {} : { scopes }) })
-  const [valid, noScope, expired, revoked, wrongEnvironment] = [
-    await issue('live'),
-    await issue('live', ['usage:read']),
-    await issue('live'),
-    await issue('live'),
-    await issue('test'),
-  ]
+  const valid = await issue('live')
+  const noScope = await issue('live', ['usage:read'])
+  const expired = await issue('live')
+  const revoked = await issue('live')
+  const wrongEnvironment = await issue('test')
   // A key that is rotated without an overlap expires at once; its successor is not needed.
   const { id: successor } = await rotateKey(operator, { key: expired.id, overlapHours: 0, peppers })
   for (const id of [successor, revoked.id]) await revokeKeyNow(operator, id)

@@ -17,12 +17,11 @@ import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } 
 import { readOrCreateState, writePrivately, writeState, type DemoState } from './state.ts'
 import { assertStated, builtInCorpus, corpusAt, corpusDigest, type DemoCorpus } from './corpus.ts'
 import { demoFlags, type Assist, type DemoFlags } from './flags.ts'
-import { startInstallation, type Installation, type InstallationOptions } from './installation.ts'
+import { startInstallation, type InstallationOptions } from './installation.ts'
 import { openPage } from './page.ts'
-import { publish, type PublishDeps } from './publish.ts'
+import { publish, untilTraced, type PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
 import { storeOf } from '#operator/demo/local/stack.ts'
-import { untilTraced } from './trace.ts'
 import { createSteps, type Steps } from './steps.ts'
 import { clusterLacks } from '#operator/demo/local/opensearch/start.ts'
 import { LocalProcessError, assertPortFree } from '#operator/demo/local/supervised-process.ts'
@@ -69,63 +68,45 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   writeState(stateFile, state)
   await steps.run('source trace', () => untilTraced(trace.url, corpus.slug, served.id))
 
-  const { keys, ...callers } = await ensureCallers(operator, state, flags, {
-    corpus,
-    limits,
-    served,
-  })
+  const { keys, ...callers } = await ensureCallers(operator, state, flags, { corpus, limits, served })
   writeState(stateFile, state)
   const organization = `demo-${corpus.slug}`
   const page = await openPage(operator, installation, { corpus, organization, apiKey: callers.ownKey })
   steps.onStop(() => page.close())
 
+  const sampleTexts = await firstTexts(join(store.artifactFolder(served.id), 'passages.jsonl'))
   const asked = {
     ...callers,
     baseUrl: gateway.baseUrl,
     corpus,
-    sampleTexts: await firstTexts(join(store.artifactFolder(served.id), 'passages.jsonl')),
+    sampleTexts,
     queries: flags.query,
     facets: served.facets,
   }
   const shown = await showExchanges(asked, (text) => steps.print(text))
-  const access = { ...callers, keys, slug: corpus.slug, secrets: settings.secrets }
-  announce({ gateway, trace, page, shown, access, dataDir: flags.dataDir }, readyFiles, steps)
-}
-
-interface Ready {
-  readonly gateway: Installation['gateway']
-  readonly trace: Installation['trace']
-  readonly page: { readonly url: string }
-  readonly shown: Awaited<ReturnType<typeof showExchanges>>
-  readonly access: {
-    readonly apiKey: string
-    readonly keys: object
-    readonly slug: string
-    readonly secrets: DemoState['secrets']
-  }
-  readonly dataDir: string
-}
-
-function announce({ gateway, trace, page, shown, access, dataDir }: Ready, files: readonly string[], steps: Steps) {
   const ready = {
     base_url: gateway.baseUrl,
     internal_url: gateway.internalUrl,
-    api_key: access.apiKey,
-    knowledge_base: access.slug,
-    answer_query: shown.answerQuery,
-    abstain_query: shown.abstainQuery,
+    api_key: callers.apiKey,
+    knowledge_base: corpus.slug,
+    ...shown,
     trace_url: trace.url,
     page_url: page.url,
-    manifest_public_key: access.secrets.MANIFEST_PUBLIC_KEY,
-    keys: access.keys,
+    manifest_public_key: settings.secrets.MANIFEST_PUBLIC_KEY,
+    keys,
     inactive_knowledge_base: INACTIVE_KNOWLEDGE_BASE,
-    forbidden_language: shown.forbiddenLanguage,
-    forbidden_jurisdiction: shown.forbiddenJurisdiction,
   }
+  announce(ready, readyFiles, flags.dataDir, steps)
+}
+
+type Ready = Readonly<Record<'base_url' | 'internal_url' | 'knowledge_base' | 'trace_url' | 'page_url', string>>
+
+function announce(ready: Ready, files: readonly string[], dataDir: string, steps: Steps): void {
   for (const file of files) writePrivately(file, JSON.stringify(ready, null, 2))
+  const { base_url: gateway, internal_url: internal, trace_url: trace, knowledge_base: slug, page_url: page } = ready
   steps.print(
-    `Ask and see why: ${page.url}\nReady: ${gateway.baseUrl}/v1/retrieve  (health, metrics and OpenAPI: ` +
-      `${gateway.internalUrl})\nSource trace: ${trace.url}/${access.slug}/\nLogs: ${join(dataDir, 'logs')}`,
+    `Ask and see why: ${page}\nReady: ${gateway}/v1/retrieve  (health, metrics and OpenAPI: ${internal})\n` +
+      `Source trace: ${trace}/${slug}/\nLogs: ${join(dataDir, 'logs')}`,
   )
 }
 

@@ -14,7 +14,12 @@ import { waitForActivation, waitForBuild } from '#operator/command-line/wait.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
 import { enqueueActivation, enqueueBuild } from '#jobs/platform/queues.ts'
-import { ensureReviewer } from './reviewer.ts'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
+import { addReviewer, readSigningKey, writeReviewerKey } from '#operator/actions/reviewers.ts'
+import { readRegistry } from '#jobs/review/approvals.ts'
 
 export interface PublishDeps {
   readonly operator: Operator
@@ -97,4 +102,34 @@ export async function publish(
 function assistedBy(model: string): Pick<Parameters<typeof startBuild>[1], 'rewriter' | 'reader'> {
   const named = { model, on_failure: 'refuse' } as const
   return { rewriter: named, reader: { ...named, kind: 'chat', scores: 'decide', passages: READ_PASSAGES_MAX } }
+}
+
+/** Returns the key of a local installation, which is its first reviewer. Both are made if there are none. */
+export async function ensureReviewer(operator: Operator, keyFile: string): Promise<SigningKey> {
+  if (!existsSync(keyFile)) {
+    mkdirSync(dirname(keyFile), { recursive: true })
+    await writeReviewerKey(keyFile)
+  }
+  const key = await readSigningKey(keyFile)
+  const known = (await readRegistry(operator.database)).byPublicKey(key.publicKeyDer)
+  if (known === undefined) await addReviewer(operator, { name: 'local reviewer', publicKey: key.publicKeyDer })
+  return key
+}
+
+const WRITTEN_WITHIN_MS = 120_000
+const ASKED_EVERY_MS = 100
+const TRACE_TIMEOUT_MS = 5_000
+
+/**
+ * Waits until the trace shows that a version is active.
+ * @throws OperatorError when the job worker has not written it in time.
+ */
+export async function untilTraced(traceUrl: string, slug: string, versionId: string): Promise<void> {
+  const deadline = performance.now() + WRITTEN_WITHIN_MS
+  while (performance.now() < deadline) {
+    const head = await fetch(`${traceUrl}/${slug}/head.json`, { signal: AbortSignal.timeout(TRACE_TIMEOUT_MS) })
+    if ((await head.text()).includes(versionId)) return
+    await sleep(ASKED_EVERY_MS)
+  }
+  throw new OperatorError('The trace was not written in two minutes: read the log of the job worker.')
 }

@@ -39,8 +39,8 @@ const EVERYDAY = 'I changed my mind about something I bought over the phone. How
 const CANDIDATES_MAX = 5
 
 /**
- * Asks the gateway and prints each exchange with the shell command that repeats it. Returns one question with an answer
- * and one with an abstention.
+ * Asks the gateway and prints each exchange with the shell command that repeats it. Returns what a caller learns from
+ * the ready file: a question with an answer, one with an abstention, and values of filters that are refused.
  */
 export async function showExchanges(input: ShowInput, print: (text: string) => void) {
   const body = (query: string, filters?: RetrieveBody['filters']): RetrieveBody => ({
@@ -85,10 +85,10 @@ export async function showExchanges(input: ShowInput, print: (text: string) => v
     await show('5. The same, with the rewriter and the reader', EVERYDAY)
   }
   return {
-    answerQuery: answered,
-    abstainQuery,
-    forbiddenLanguage: forbidden.language,
-    forbiddenJurisdiction: forbidden.jurisdiction,
+    answer_query: answered,
+    abstain_query: abstainQuery,
+    forbidden_language: forbidden.language,
+    forbidden_jurisdiction: forbidden.jurisdiction,
   }
 }
 

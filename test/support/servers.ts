@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import type { LoginUrls } from '#core/db/provision.ts'
-import { startPostgres } from '#operator/demo/local/postgres.ts'
+import { startPostgres, createSchema } from '#operator/demo/local/postgres.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'
-import { createSchema } from '#operator/demo/local/schema.ts'
 
 /** What the run's one Postgres and one Redis are reached by, in every test process. */
 export interface RunServers extends LoginUrls {

@@ -15,7 +15,8 @@ import {
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isReachable, createDatabaseIfAbsent } from '#core/db/provision.ts'
+import { isReachable, createDatabaseIfAbsent, provisionLogins, type LoginUrls } from '#core/db/provision.ts'
+import { migrate } from '#core/db/schema.ts'
 import { freePort, LocalProcessError, outputOf, SERVER_ENVIRONMENT, startServer } from './supervised-process.ts'
 import type { OnSpawn, SystemUser } from './supervised-process.ts'
 
@@ -95,6 +96,14 @@ export async function startPostgres(options: PostgresOptions) {
     /** Sends SIGKILL, like a crash of the machine; for tests. */
     kill: () => server.kill(),
   }
+}
+
+/** Creates a database if it is absent, its logins with new passwords, and the schema. */
+export async function createSchema(postgres: LocalPostgres, database: string): Promise<LoginUrls> {
+  await postgres.createDatabase(database)
+  const logins = await provisionLogins(postgres.adminUrl(database))
+  await migrate(logins.migrationUrl)
+  return logins
 }
 
 function asCommand([program, ...args]: readonly string[]): readonly [string, ...string[]] {

@@ -59,10 +59,12 @@ export interface LocalService {
  * @throws LocalProcessError with the last lines of its log when it ends early or is not ready in time.
  */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
-  const service = options.restartOn === undefined ? spawnService(options) : spawnWatched(options, options.restartOn)
+  const { name, logFile, restartOn, startTimeoutMs = START_TIMEOUT_MS } = options
+  mkdirSync(dirname(logFile), { recursive: true })
+  const service = { name, logFile, ...(restartOn === undefined ? spawned(options) : spawnedAgain(options, restartOn)) }
   options.onSpawn?.(() => service.stop())
   try {
-    await untilReady(options.name, service, options.startTimeoutMs ?? START_TIMEOUT_MS, options.logFile, options.ready)
+    await untilReady(name, service, startTimeoutMs, logFile, options.ready)
     return service
   } catch (error) {
     await service.stop()
@@ -70,9 +72,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   }
 }
 
-function spawnService(options: ServiceOptions): LocalService {
+type Spawned = Omit<LocalService, 'name' | 'logFile'>
+
+function spawned(options: ServiceOptions): Spawned {
   const { name, script, root = ROOT, args = [], nodeOptions = [], environment, logFile } = options
-  mkdirSync(dirname(logFile), { recursive: true })
   const { child, exited, ended, running } = watched(name, logFile, (log) =>
     spawn(process.execPath, [...nodeOptions, script, ...args], {
       cwd: root,
@@ -85,9 +88,7 @@ function spawnService(options: ServiceOptions): LocalService {
   if (pid === undefined)
     throw new LocalProcessError(`${name} could not be started: Node is missing at ${process.execPath}.`)
   return {
-    name,
     pid,
-    logFile,
     ended,
     running,
     signal: (signal) => void child.kill(signal),
@@ -100,37 +101,22 @@ function spawnService(options: ServiceOptions): LocalService {
 }
 
 /** Runs the service under `node --watch-path`, which restarts it; Node's watcher has no IPC channel to its parent. */
-function spawnWatched(
-  { name, script, root = ROOT, args = [], nodeOptions = [], environment, logFile }: ServiceOptions,
-  folders: readonly string[],
-): LocalService {
-  mkdirSync(dirname(logFile), { recursive: true })
-  const supervised = startSupervised({
+function spawnedAgain(options: ServiceOptions, folders: readonly string[]): Spawned {
+  const { name, script, root = ROOT, args = [], nodeOptions = [], environment, logFile } = options
+  const watching = [...folders.map((folder) => `--watch-path=${folder}`), '--watch-preserve-output']
+  const { pid, ended, running, stop } = startSupervised({
     name,
-    command: [
-      process.execPath,
-      ...nodeOptions,
-      ...folders.map((folder) => `--watch-path=${folder}`),
-      '--watch-preserve-output',
-      script,
-      ...args,
-    ],
+    command: [process.execPath, ...nodeOptions, ...watching, script, ...args],
     environment: { PATH, ...environment },
     folder: root,
     logFile,
     stopSignal: 'TERM',
   })
-  const { pid, ended, running } = supervised
   return {
-    name,
     pid,
-    logFile,
     ended,
     running,
     signal: (signal) => void process.kill(-pid, signal),
-    stop: async (timeoutMs = STOP_TIMEOUT_MS) => {
-      await supervised.stop(timeoutMs)
-      return null
-    },
+    stop: (timeoutMs = STOP_TIMEOUT_MS) => stop(timeoutMs).then(() => null),
   }
 }
