@@ -2,7 +2,7 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
-import type { Embedder } from '#core/embedding/embedder.ts'
+import { EmbeddingError, type Embedder } from '#core/embedding/embedder.ts'
 import { orders, passagesSearched, rankingOf, type ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { Reader } from '#core/reading/reader.ts'
 import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
@@ -243,5 +243,28 @@ function filtersOf(question: QuestionInput, { facets, profile, day }: AskContext
     verificationStatuses: profile.verification_statuses,
     inForceOn: profile.in_force_only ? (own.in_force_on ?? day) : '',
     documents: [],
+  }
+}
+
+/**
+ * Returns an embedder that embeds each text of a role once and remembers its vector, for questions that are asked in
+ * several stages. The vectors live as long as it: one evaluation with its comparison, whose questions are bounded.
+ */
+export function embedOnce(embedder: Embedder): Embedder {
+  const known = new Map<string, Float32Array<ArrayBuffer>>()
+  return {
+    space: embedder.space,
+    embed: async (texts, role, signal) => {
+      const keys = texts.map((text) => `${role} ${text}`)
+      const unknown = [...new Set(texts.filter((_, at) => !known.has(keys[at] ?? '')))]
+      const sent = unknown.length === 0 ? undefined : await embedder.embed(unknown, role, signal)
+      for (const [at, text] of unknown.entries()) {
+        const vector = sent?.vectors[at]
+        if (vector === undefined) throw new EmbeddingError('the provider sent too few vectors')
+        known.set(`${role} ${text}`, vector)
+      }
+      const vectors = keys.flatMap((key) => known.get(key) ?? [])
+      return { vectors, tokens: sent?.tokens ?? null, overlong: sent?.overlong ?? 0 }
+    },
   }
 }

@@ -1,9 +1,9 @@
 import { decides, orders, type ProfileParameters, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
+import { evenlySpaced } from '#core/index/vectors/blocks.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import { embedOnce } from './embed-once.ts'
-import { foldsOf } from './calibration/folds.ts'
+import { foldsOf } from './calibration/fit.ts'
 import type { QueryWithQrels } from './questions.ts'
-import { askRecords, servedMode, type AskRecordsContext } from './ask.ts'
+import { askRecords, embedOnce, servedMode, type AskRecordsContext } from './ask.ts'
 import { compareRankings, type RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
@@ -105,10 +105,7 @@ export async function tryOrder(
  */
 export function sampleWithQrels(questions: readonly QueryWithQrels[], countMax: number): readonly QueryWithQrels[] {
   const withQrels = questions.filter(({ qrels }) => qrels.size > 0).sort((a, b) => (a.id < b.id ? -1 : 1))
-  const count = Math.min(withQrels.length, countMax)
-  return Array.from({ length: count }, (_, at) => withQrels[Math.floor((at * withQrels.length) / count)]).filter(
-    (question) => question !== undefined,
-  )
+  return [...evenlySpaced(withQrels.length, countMax)].flatMap((at) => withQrels[at] ?? [])
 }
 
 /** Returns the figures by question id under a profile. @param limit passages of each list. */

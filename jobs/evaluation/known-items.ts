@@ -2,8 +2,6 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { queryWithQrels, type QueryWithQrels } from './questions.ts'
-import { excerptOf } from './excerpt.ts'
-import { createBottomKSample } from './bottom-k-sample.ts'
 
 /**
  * Makes known-item questions for a version without a question set: at most 200 passages in force, each asked for by its
@@ -79,4 +77,39 @@ export async function withoutKnownItems(passages: AsyncIterable<PassageRecord>, 
   return served > 0
     ? `each text of the ${served} passages that may be served on ${day} is in several records`
     : `none of ${all} passages may be served on ${day}: ${all - verified} are not verified, and ${verified} not in force`
+}
+
+/**
+ * Creates a sample of the items of a stream with the smallest ids, in their order. Ids that are hashes of contents give
+ * the same sample in any order.
+ * @param count most items that it keeps; at least 1.
+ */
+export function createBottomKSample<Item extends { readonly id: string }>(count: number) {
+  const items: Item[] = []
+  const takes = (id: string): boolean => {
+    const last = items.at(-1)
+    return items.length < count || last === undefined || id < last.id
+  }
+  return {
+    items,
+    /** Whether an item with this id would be kept now. */
+    takes,
+    add(item: Item) {
+      if (!takes(item.id)) return
+      const at = items.findIndex(({ id }) => item.id < id)
+      items.splice(at === -1 ? items.length : at, 0, item)
+      if (items.length > count) items.pop()
+    },
+  }
+}
+
+/**
+ * Returns the beginning of a text in one line, cut at a space where one is within the bounds.
+ * @param bounds least and most UTF-16 units of a text that is cut.
+ */
+export function excerptOf(text: string, { min, max }: { readonly min: number; readonly max: number }): string {
+  const plain = text.replaceAll(/\s+/gu, ' ').trim()
+  if (plain.length <= max) return plain
+  const space = plain.lastIndexOf(' ', max)
+  return plain.slice(0, space < min ? max : space).toWellFormed()
 }

@@ -1,3 +1,4 @@
+import { evenlySpaced } from '#core/index/vectors/blocks.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { askOne, askRecords, embedQuestions, forModes, modesOf } from './ask.ts'
 import type { AskContext, AskRecordsContext, ByMode, RankingMode, RecordResult } from './ask.ts'
@@ -63,21 +64,18 @@ export type Latency = ReturnType<typeof percentiles>
  * evenly spaced sample of the questions.
  */
 export async function timeModes(questions: readonly QueryWithQrels[], context: AskContext): Promise<ByMode<Latency>> {
-  const step = Math.max(1, questions.length / EVALUATION_BOUNDS.timedQuestionsMax)
-  const sample = Array.from(
-    { length: Math.min(questions.length, EVALUATION_BOUNDS.timedQuestionsMax) },
-    (_, at) => questions[Math.floor(at * step)],
-  ).filter((question) => question !== undefined)
+  const { warmUpQuestionsMax, timedQuestionsMax } = EVALUATION_BOUNDS
+  const sample = [...evenlySpaced(questions.length, timedQuestionsMax)].flatMap((at) => questions[at] ?? [])
+  const warmUp = sample.slice(0, warmUpQuestionsMax)
   const timed: Record<RankingMode, number[]> = { lexical: [], dense: [], hybrid: [] }
-  for (const [done, question] of [...sample.slice(0, EVALUATION_BOUNDS.warmUpQuestionsMax), ...sample].entries()) {
+  for (const [done, question] of [...warmUp, ...sample].entries()) {
     for (const mode of modesOf(context)) {
       const beganMs = performance.now()
       const [vector] = await embedQuestions([question], context)
       await askOne(question, mode, vector, { ...context, limit: TIMED_LIMIT })
-      if (done >= Math.min(EVALUATION_BOUNDS.warmUpQuestionsMax, sample.length))
-        timed[mode].push(performance.now() - beganMs)
+      if (done >= warmUp.length) timed[mode].push(performance.now() - beganMs)
     }
-    context.onProgress(done + 1, sample.length + Math.min(EVALUATION_BOUNDS.warmUpQuestionsMax, sample.length))
+    context.onProgress(done + 1, warmUp.length + sample.length)
   }
   return forModes(context, (mode) => percentiles(timed[mode]))
 }

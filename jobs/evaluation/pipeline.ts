@@ -1,19 +1,15 @@
-import type { Facets } from '#core/index/facets/layout.ts'
 import { readNgramsDescription } from '#core/index/ngrams/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
-import { embeddingOf, type Embedder } from '#core/embedding/embedder.ts'
+import { embeddingOf } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { decides, type ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { decides, type ProfileParameters, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { NoSearchNodeError, prepareOnLiveNodes, type PreparedVersion } from '#jobs/platform/search-nodes.ts'
-import type { Reader } from '#core/reading/reader.ts'
 import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { unlessDamaged } from './altered-candidate.ts'
-import { servedOf, type AskRecordsContext } from './ask.ts'
+import { embedOnce, servedOf, type AskRecordsContext } from './ask.ts'
 import { decisionOf } from './decision.ts'
-import { embedOnce } from './embed-once.ts'
 import type { Decision, DecisionOptions } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitRanking, withoutOrder } from './fusion.ts'
@@ -25,35 +21,23 @@ import { standardisedByNegatives } from './negatives.ts'
 import { readQuestionSet, idsInWords, type QueryWithQrels } from './questions.ts'
 import { measureReader, type MeasuredReader, measureRewriter, type MeasuredRewriter } from './reading.ts'
 import type { Measured } from './report.ts'
-import type { NoteSourceIds, SourceIdOf } from './source-ids.ts'
+import type { NoteSourceIds } from './source-ids.ts'
 
-export interface EvaluationInput extends PreparedVersion {
+/** The reader and the rewriter are those of the profile. Their order and decision are measured where they are given. */
+export interface EvaluationInput extends PreparedVersion, AskRecordsContext {
   readonly knowledgeBase: string
   /** As its signed manifest describes it. */
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
   }
-  readonly sourceIdOf: SourceIdOf
   readonly noteSourceIds: NoteSourceIds
-  readonly facets: Facets
-  readonly profile: ProfileParameters
   readonly targetRisk: number
   /** SHA-256 (hex) of a question set in the store; undefined: known items. */
   readonly questionsSha256: string | undefined
   readonly store: ArtifactStore
-  /** Undefined: the version has no vectors. */
-  readonly embedder: Embedder | undefined
-  /** The reader of the profile, whose order is tried; absent: it has none, or none is asked. */
-  readonly reader?: Reader | undefined
-  /** The rewriter of the profile; absent: it has none, or none is asked. */
   readonly rewriter?: Rewriter | undefined
   /** Is told what the evaluation is going to cost. */
   readonly note?: (sentence: string) => void
-  readonly nodes: readonly SearchNodeClient[]
-  /** UTC day on which "in force" is evaluated. */
-  readonly day: string
-  readonly signal: AbortSignal
-  readonly onProgress: (done: number, total: number) => void
 }
 
 export interface Evaluation {
@@ -85,33 +69,20 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     embedder: input.embedder && embedOnce(input.embedder),
     nodes: prepared.loaded,
   }
-  const unfitted = await standardisedByNegatives(items, asking)
-  const profile =
-    input.questionsSha256 === undefined
-      ? unfitted
-      : await fitRanking(input.profile.reader, questions, { ...asking, profile: unfitted })
+  const fitted = input.questionsSha256 === undefined ? [] : questions
+  const profile = await fittedProfile(input.profile.reader, fitted, items, asking)
   const context = { ...asking, profile }
-  const outcomes = await askQuestions(questions, EVALUATION_DEPTH, context)
-  const fitting = {
-    targetRisk: input.targetRisk,
-    embedding: embeddingOf(input.embedder),
-    searchQuestions: input.artifact.files['search-questions.jsonl'] !== undefined,
-  }
-  const decision = await decisionOf(questions, servedOf(outcomes), fitting, items, context)
+  const { fitting, ...figures } = await measureQuestions(
+    { ...input, questions, items, limit: EVALUATION_DEPTH },
+    context,
+  )
   const { rewritten, read } = await measureModels(input, questions, fitting, items, context)
   const measured: Measured = {
+    ...figures,
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,
     versionId: input.versionId,
     questionSet: input.questionsSha256 ?? null,
-    passages: input.artifact.passages,
-    questions,
-    outcomes,
-    profile,
-    decision,
-    // A caller's question is not embedded yet.
-    latency: await timeModes(questions, { ...context, embedder: input.embedder }),
-    filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
     rewriter: rewritten?.figures,
     reader: read?.figures,
@@ -122,7 +93,56 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   }
   const reader = read?.parameters ?? profile.reader
   const rewriter = rewritten?.parameters ?? profile.rewriter
-  return { measured, profile: { ...profile, rewriter, reader, calibration: decision.calibration }, context }
+  const { calibration } = figures.decision
+  return { measured, profile: { ...profile, rewriter, reader, calibration }, context }
+}
+
+/**
+ * Returns the profile that is fitted to the questions; without questions, that of the context. Its default decision is
+ * the version's own.
+ * @param reader to try; null: none. @param items texts of passages of the version.
+ */
+export async function fittedProfile(
+  reader: ReaderParameters | null,
+  questions: readonly QueryWithQrels[],
+  items: readonly { readonly text: string }[],
+  context: AskRecordsContext,
+): Promise<ProfileParameters> {
+  const profile = await standardisedByNegatives(items, context)
+  return questions.length === 0 ? profile : await fitRanking(reader, questions, { ...context, profile })
+}
+
+interface MeasuredQuestions extends Pick<EvaluationInput, 'artifact' | 'targetRisk' | 'embedder'> {
+  readonly questions: readonly QueryWithQrels[]
+  readonly items: readonly { readonly text: string }[]
+  /** Number of passages per question. */
+  readonly limit: number
+}
+
+/**
+ * Asks the questions → fits the decision → times → measures recall under filters.
+ * @param context with the fitted profile.
+ * @param told replaces the progress of the context by that of a stage.
+ */
+export async function measureQuestions(
+  { artifact, targetRisk, embedder, questions, items, limit }: MeasuredQuestions,
+  context: AskRecordsContext,
+  told: (stage: 'time' | 'filters') => AskRecordsContext['onProgress'] = () => context.onProgress,
+) {
+  const outcomes = await askQuestions(questions, limit, context)
+  const searchQuestions = artifact.files['search-questions.jsonl'] !== undefined
+  const fitting = { targetRisk, embedding: embeddingOf(embedder), searchQuestions }
+  return {
+    questions,
+    passages: artifact.passages,
+    profile: context.profile,
+    outcomes,
+    fitting,
+    decision: await decisionOf(questions, servedOf(outcomes), fitting, items, context),
+    // A caller's question is not embedded yet.
+    latency: await timeModes(questions, { ...context, embedder, onProgress: told('time') }),
+    filtered: await filteredRecallOf(artifact, questions, { ...context, onProgress: told('filters') }),
+  }
 }
 
 /** Asks the rewriter and the reader of the profile, where there are such. */

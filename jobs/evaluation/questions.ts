@@ -7,6 +7,10 @@ import { readFile, stat } from 'node:fs/promises'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 
+/** What a caller may ask. */
+export const questionTextSchema = z
+  .string()
+  .refine((text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= SEARCH_BOUNDS.queryCharactersMax)
 const list = z.array(z.string().min(1)).min(1).max(SEARCH_BOUNDS.filterValuesMax)
 
 /**
@@ -16,11 +20,7 @@ const list = z.array(z.string().min(1)).min(1).max(SEARCH_BOUNDS.filterValuesMax
  */
 const questionSchema = z.object({
   id: z.string().min(1).max(200),
-  text: z
-    .string()
-    .refine(
-      (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= SEARCH_BOUNDS.queryCharactersMax,
-    ),
+  text: questionTextSchema,
   relevant: z.array(z.string().min(1)).transform((ids) => [...new Set(ids)]),
   answerable: z.boolean().optional(),
   filters: z

@@ -8,7 +8,7 @@ import type { Reader } from '#core/reading/reader.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { askModes, servedMode, type AskContext, type RankedResult, servedOf, type AskRecordsContext } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from './calibration/fit.ts'
+import { CALIBRATION_QUESTIONS_MIN, fitCalibration, type CalibrationQuestion } from './calibration/fit.ts'
 import { modelFigures, type DecisionOptions } from './figures.ts'
 import type { QueryWithQrels } from './questions.ts'
 import { withinFilters } from '#core/index/format/description.ts'
@@ -18,14 +18,6 @@ import { decisionOf } from './decision.ts'
 import { askQuestions } from './outcomes.ts'
 
 export type MeasuredReader = Awaited<ReturnType<typeof measureReader>>
-
-interface Reading {
-  readonly id: string
-  readonly sufficient: boolean
-  readonly group: string | undefined
-  /** In the order of READER_PREDICTORS. */
-  readonly features: readonly number[]
-}
 
 /**
  * Has the reader of a profile read the first passages of labelled questions, and fits its decision on them. Questions
@@ -83,7 +75,7 @@ async function readingsOf(
   questions: readonly QueryWithQrels[],
   reader: Reader,
   context: Parameters<typeof measureReader>[3],
-): Promise<readonly Reading[]> {
+): Promise<readonly CalibrationQuestion[]> {
   if (questions.length === 0) return []
   context.note(
     `The reader is asked at most ${questions.length} times, each time about a question and up to ${READ_PASSAGES_MAX} passages.`,
@@ -93,7 +85,7 @@ async function readingsOf(
   await askModes(questions, asking, (at, _mode, found, question) => {
     lists[at] = { question, found }
   })
-  const readings: (Reading | undefined)[] = []
+  const readings: (CalibrationQuestion | undefined)[] = []
   await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, found }, at) => {
     const { id, text, answerable, group } = question
     if (found.passages.length > 0 && answerable !== undefined) {

@@ -1,12 +1,17 @@
 import { orders, type ProfileParameters, EVIDENCE_SIGNALS } from '#core/domain/retrieval-profile.ts'
 import { servedOf, type ByMode } from './ask.ts'
 import { rankingsOf, observedValue, type Decision } from './figures.ts'
-import { leastRecall, FILTERED_RECALL_MIN } from './filtered-questions.ts'
+import { leastRecall, FILTERED_RECALL_MIN, SELECTIVITIES } from './filtered-questions.ts'
 import type { FilteredMeasurement, FilteredRecall } from './filtered-questions.ts'
 import type { QueryWithQrels } from './questions.ts'
 import { decisionFigures, type DecisionFigures } from './metrics/abstention.ts'
 import type { Latency, Outcomes, Outcome } from './outcomes.ts'
-import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema, REPORT_MISSES_MAX } from './page/evaluation-report.ts'
+import {
+  PROBLEMS,
+  REPORT_UNKNOWN_RELEVANT_MAX,
+  evaluationReportSchema,
+  REPORT_MISSES_MAX,
+} from './page/evaluation-report.ts'
 import type {
   EvaluationReport,
   Gate,
@@ -16,7 +21,6 @@ import type {
   Miss,
 } from './page/evaluation-report.ts'
 import { INSUFFICIENT_ANSWERED_MAX } from './calibration/fit.ts'
-import { SELECTIVITIES } from './measured-filters.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 
 export interface Measured {
@@ -182,25 +186,21 @@ export function missesOf(
   { calibration, scored }: Pick<Decision, 'calibration' | 'scored'>,
 ) {
   const probabilities = new Map(scored.map(({ id, score }) => [id, score]))
-  const byProblem: Record<Miss['problem'], Miss[]> = {
-    not_found: [],
-    answered_without_evidence: [],
-    abstained_with_evidence: [],
-  }
-  for (const [at, question] of questions.entries()) {
+  const found = questions.flatMap((question, at) => {
     const outcome = outcomes[at]
-    if (outcome === undefined) continue
+    if (outcome === undefined) return []
     const observed = probabilities.get(question.id) ?? observedValue(calibration, outcome)
     const answered = question.answerable === undefined ? undefined : observed >= calibration.threshold
     const problem = problemOf(question, outcome, answered)
-    if (problem !== undefined) byProblem[problem].push(missOf(problem, question, outcome, observed))
-  }
-  const kinds = Object.values(byProblem).filter((misses) => misses.length > 0)
+    return problem === undefined ? [] : [missOf(problem, question, outcome, observed)]
+  })
+  const byProblem = Map.groupBy(found, ({ problem }) => problem)
+  const kinds = PROBLEMS.map((problem) => byProblem.get(problem) ?? []).filter(({ length }) => length > 0)
   const each = Math.floor(REPORT_MISSES_MAX / Math.max(1, kinds.length))
   return {
     /** The worst of each kind: wrong abstentions by ascending, all others by descending observed value. */
     misses: kinds.flatMap((misses) => misses.sort(worstFirst).slice(0, each)),
-    misses_total: kinds.reduce((sum, misses) => sum + misses.length, 0),
+    misses_total: found.length,
   }
 }
 

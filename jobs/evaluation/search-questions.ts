@@ -5,18 +5,12 @@ import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/reader.t
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { askRecords, servedMode, type AskRecordsContext } from './ask.ts'
-import { createBottomKSample } from './bottom-k-sample.ts'
-import { isServed } from './known-items.ts'
+import { createBottomKSample, isServed } from './known-items.ts'
 import type { SearchQuestionFigures } from './page/evaluation-report.ts'
 
 const { searchQuestionsAskedMax, searchQuestionsShownMax } = EVALUATION_BOUNDS
 
 type Artifact = Pick<Manifest, 'files'> & { readonly folder: string }
-
-interface Sampled extends QueryExpansion {
-  /** Hash of what it is, by which samples are drawn. */
-  readonly key: string
-}
 
 /**
  * Describes the search questions of a version: their number, a sample, those that several passages share, and those of
@@ -46,13 +40,15 @@ export async function searchQuestionFigures(artifact: Artifact, context: AskReco
 async function read({ folder, files }: Artifact) {
   const ids = new Set<string>()
   const idsByText = new Map<string, Set<string>>()
-  const sample = createBottomKSample<{ readonly id: string; readonly question: Sampled }>(searchQuestionsAskedMax)
+  const sample = createBottomKSample<{ readonly id: string; readonly question: QueryExpansion }>(
+    searchQuestionsAskedMax,
+  )
   let total = 0
   for await (const question of verifiedQueryExpansionsIn(folder, files['search-questions.jsonl'])) {
     const { id, lang, q } = question
     const key = sha256(JSON.stringify([id, lang, q])).toString('hex')
     const known = idsByText.get(q)
-    if (known?.has(id) !== true) sample.add({ id: key, question: { ...question, key } })
+    if (known?.has(id) !== true) sample.add({ id: key, question })
     idsByText.set(q, (known ?? new Set()).add(id))
     ids.add(id)
     total += 1

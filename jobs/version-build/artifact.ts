@@ -26,7 +26,7 @@ import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { excerptOf } from '#jobs/evaluation/excerpt.ts'
+import { excerptOf } from '#jobs/evaluation/known-items.ts'
 
 export type BuiltArtifact = Awaited<ReturnType<typeof buildArtifact>>
 

@@ -3,21 +3,16 @@ import { digestFile } from '#core/platform/hashed-file.ts'
 import { embeddingOf } from '#core/embedding/embedder.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
-import { utcDay } from '#core/platform/time.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { servedOf, type AskContext, type AskRecordsContext } from '#jobs/evaluation/ask.ts'
-import { decisionOf } from '#jobs/evaluation/decision.ts'
-import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
+import { servedOf } from '#jobs/evaluation/ask.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
-import { askQuestions, timeModes } from '#jobs/evaluation/outcomes.ts'
-import type { ReaderFigures } from '#jobs/evaluation/page/evaluation-report.ts'
+import { fittedProfile, measureQuestions } from '#jobs/evaluation/pipeline.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
-import { ReaderError } from '#core/reading/reader.ts'
 import { measureReader } from '#jobs/evaluation/reading.ts'
 import type { DataSetFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
-import { readerFailed, type FlaggedReader } from './reader.ts'
+import { readerFailed } from './reader.ts'
 import { openTools, type EvaluationOutput, type EvaluationTools } from './tools.ts'
 import { dataSetSections } from './table.ts'
 import { readTask, type Task, type TaskQuestion } from './task.ts'
@@ -25,11 +20,8 @@ import { findTaskFiles, firstReadable, type TaskFiles } from './text-lines.ts'
 import { withTemporaryVersion, type TemporaryVersion } from './temporary-version.ts'
 import { words } from '#core/index/analysis/words.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { flaggedEmbedding } from '#operator/command-line/embedding-flags.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import { fitRanking } from '#jobs/evaluation/fusion.ts'
-import { standardisedByNegatives } from '#jobs/evaluation/negatives.ts'
 
 /** Records for recall@100, plus one that may have the question's own id. */
 const RECORDS_WANTED = 101
@@ -97,74 +89,39 @@ async function askBuilt(
   flags: DataSetFlags,
   asked: Asked,
   version: TemporaryVersion,
-  { embedder, reader, output, signal }: EvaluationTools,
+  { embedder, reader, output }: EvaluationTools,
 ) {
-  const { artifact, facets, sourceIdOf, node, report: imported, missing } = version
+  const { artifact, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
-  const asking: AskRecordsContext = {
-    versionId: artifact.versionId,
-    facets,
-    sourceIdOf,
-    profile: defaultProfile({ embedding: embeddingOf(embedder) }),
-    embedder,
-    nodes: [node.client],
-    day: utcDay(new Date()),
-    signal: AbortSignal.any([signal, node.ended]),
-    onProgress: telling('ask'),
-  }
+  const unfitted = defaultProfile({ embedding: embeddingOf(embedder) })
+  const asking = { ...version.asking, profile: unfitted, onProgress: telling('ask') }
   const passages = (): ReturnType<typeof verifiedPassagesIn> =>
     verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl'])
+  const { questions, fitQuestions } = asked
   const items = await sampleKnownItems(passages, asking.day)
-  const profile = await fittedProfile(asked.fitQuestions, items, { ...asking, onProgress: telling('fit') }, output)
+  const profile = await fittedProfile(null, fitQuestions, items, { ...asking, onProgress: telling('fit') })
+  if (fitQuestions.length > 0)
+    output.note(`ranking fitted to ${fitQuestions.length} questions: vectors weigh ${profile.dense_weight}`)
   const context = { ...asking, profile }
-  const outcomes = await askQuestions(
-    asked.questions,
-    imported.split === 0 ? RECORDS_WANTED : SEARCH_BOUNDS.searchLimitMax,
-    context,
-  )
-  const fitting = {
-    targetRisk: flags.targetRisk,
-    embedding: embeddingOf(embedder),
-    searchQuestions: flags.searchQuestions !== undefined,
-  }
+  const { targetRisk } = flags
+  const limit = imported.split === 0 ? RECORDS_WANTED : SEARCH_BOUNDS.searchLimitMax
+  const measuring = { artifact: { ...artifact.manifest, folder: artifact.folder }, targetRisk, embedder, limit }
+  const { fitting: _, ...measured } = await measureQuestions({ ...measuring, questions, items }, context, telling)
+  const reading = { ...context, onProgress: telling('read'), targetRisk, note: output.note }
+  const read = reader && (await measureReader(questions, reader, reader.parameters, reading).catch(readerFailed))
   const report = reportOf({
+    ...measured,
     kind: 'data set',
     dataset: basename(resolve(flags.folder)),
     versionId: null,
     questionSet: asked.questionSet,
-    passages: artifact.manifest.passages,
-    questions: asked.questions,
-    outcomes,
-    profile,
-    decision: await decisionOf(asked.questions, servedOf(outcomes), fitting, items, context),
-    latency: await timeModes(asked.questions, { ...context, onProgress: telling('time') }),
-    filtered: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {
-      ...context,
-      onProgress: telling('filters'),
-    }),
     comparison: null,
     changeGates: [],
     missing,
-    reader:
-      reader && (await readWith(reader, asked.questions, { ...context, onProgress: telling('read') }, flags, output)),
+    reader: read?.figures,
   })
-  const ranked = servedOf(outcomes).filter(({ figures }) => figures !== undefined).length
+  const ranked = servedOf(measured.outcomes).filter(({ figures }) => figures !== undefined).length
   return { report, sections: dataSetSections(report, artifact.manifest.documents, ranked) }
-}
-
-async function readWith(
-  reader: FlaggedReader,
-  questions: readonly QueryWithQrels[],
-  context: AskContext,
-  { targetRisk }: DataSetFlags,
-  output: EvaluationOutput,
-): Promise<ReaderFigures> {
-  const measuring = { ...context, targetRisk, note: output.note }
-  try {
-    return (await measureReader(questions, reader, reader.parameters, measuring)).figures
-  } catch (error) {
-    throw error instanceof ReaderError ? readerFailed(error) : error
-  }
 }
 
 /**
@@ -207,21 +164,4 @@ async function readFitTask(
 /** Two questions are the same by their id, and by their words within the same group. */
 function identitiesOf({ id, text, limitedTo }: TaskQuestion): readonly string[] {
   return [JSON.stringify([id]), JSON.stringify([limitedTo ?? '', words(text)])]
-}
-
-/**
- * Returns the profile that a build would fit to the questions, without a reader; without questions, that of the
- * context, with the version's own default decision.
- */
-async function fittedProfile(
-  questions: readonly QueryWithQrels[],
-  items: readonly { readonly text: string }[],
-  context: AskRecordsContext,
-  output: EvaluationOutput,
-): Promise<ProfileParameters> {
-  const unfitted = await standardisedByNegatives(items, context)
-  if (questions.length === 0) return unfitted
-  const profile = await fitRanking(null, questions, { ...context, profile: unfitted })
-  output.note(`ranking fitted to ${questions.length} questions: vectors weigh ${profile.dense_weight}`)
-  return profile
 }

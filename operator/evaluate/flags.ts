@@ -1,55 +1,110 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, type Option } from 'commander'
+import { z } from 'zod'
 import { embeddingOptions, vectorCacheOptions, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
-import { HALVES, type Half, type QuestionFiles } from './field-questions/questions.ts'
-import { readerOptions, type ReaderFlags } from './reader.ts'
+import { option, optionsOf } from '#operator/command-line/inputs.ts'
+import { HALVES, type QuestionFiles } from './field-questions/questions.ts'
+import { readerInput } from './reader.ts'
 
-interface SharedFlags extends EmbeddingFlags, ReaderFlags {
-  readonly json?: string | undefined
-  readonly html?: string | undefined
-  readonly dataDir?: string | undefined
+export const TARGET_RISK_DEFAULT = 0.05
+
+const share = z
+  .string()
+  .transform(Number)
+  .refine((value) => value > 0 && value < 1, 'must be a share between 0 and 1, like 0.05')
+
+const sharedInput = {
+  searchQuestions: option(
+    '<file>',
+    'JSONL of {"id","lang","q"}: search questions of the version, or of the corpus before it',
+  ),
+  json: option('<path>', 'write the figures as JSON to this file'),
+  html: option('<path>', 'write the figures as a page to this file'),
+  dataDir: option(
+    '<path>',
+    "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
+  ),
+  ...readerInput,
+}
+type SharedFlags = EmbeddingFlags & z.output<z.ZodObject<typeof sharedInput>>
+
+const dataSetInput = {
+  queries: option('<file>', 'questions (default: queries.jsonl of the folder)'),
+  qrels: option('<file>', 'judgments (default: qrels.tsv of the folder, else qrels/test.tsv)'),
+  answerability: option(
+    '<file>',
+    'labels for abstention (default: answerability.tsv of the folder, where there is one)',
+  ),
+  fitQueries: option('<file>', 'other questions, to which the ranking is fitted first, as a build does'),
+  fitQrels: option('<file>', 'judgments of these questions (default: those of the others)'),
+  limitTo: option(
+    '<field>',
+    'confine each question to the passages whose metadata field equals its own',
+    z
+      .string()
+      .regex(/^[^{}]{1,100}$/u, 'must be the name of a metadata field')
+      .optional(),
+  ),
+  targetRisk: option('<share>', 'share of the answers that may lack evidence', share.default(TARGET_RISK_DEFAULT)),
 }
 
-export interface DataSetFlags extends SharedFlags {
-  /** A folder with `corpus.jsonl`. */
-  readonly folder: string
-  readonly queries: string | undefined
-  readonly qrels: string | undefined
-  readonly answerability: string | undefined
-  /** Other questions, to which the ranking is fitted first. */
-  readonly fitQueries: string | undefined
-  readonly fitQrels: string | undefined
-  readonly limitTo: string | undefined
-  /** A file of search questions of the version. */
-  readonly searchQuestions: string | undefined
-  /** Maximum share of the answers without evidence. */
-  readonly targetRisk: number
+/** Options of the corpus before them; `setsOf` collects them. */
+const ofCorpusInput = {
+  corpus: option('<folder>', 'a folder with corpus.jsonl (repeatable)'),
+  questions: option(
+    '<file>',
+    'questions for the corpus before it (repeatable; several files for one corpus are asked together)',
+  ),
+  tuning: option(
+    '<file>',
+    'questions for the corpus before it that the service was tuned on (repeatable); those of --questions are then all ' +
+      'of the reporting half',
+  ),
+  rewritings: option(
+    '<file>',
+    'search queries of the questions for the corpus before it, JSONL of {"id","queries"}, which rank in their place',
+  ),
+  mapping: option(
+    '<file>',
+    "how the records of the corpus before it are read (default: its mapping.json, else the built-in one with the folder's name)",
+  ),
 }
+
+const fieldQuestionInput = {
+  half: option(
+    '<half>',
+    "ask one half of each file's questions, as dealt by the hashes of their ids",
+    z.enum(HALVES).optional(),
+  ),
+  opensearch: option('<url>', 'build the versions for the engine opensearch, in the cluster at this URL'),
+  fit: option(
+    '<share>',
+    'decide by a fit on the tuning half, of whose answers so many may lack evidence; the decision is in --json',
+    share.optional(),
+  ),
+  details: option('<path>', 'write one JSON line a question to this file: decision, predictors, first passages'),
+}
+
+export type DataSetFlags = SharedFlags &
+  z.output<z.ZodObject<typeof dataSetInput>> & {
+    /** A folder with `corpus.jsonl`. */
+    readonly folder: string
+  }
 
 /** A corpus, asked the questions of one or several files. */
 export interface FieldQuestionSet extends QuestionFiles {
   /** A folder with `corpus.jsonl`. */
   readonly corpus: string
-  /** File of recorded rewritings. */
-  readonly rewritings: string | undefined
   /** Undefined: the mapping that the folder holds or is named like. */
   readonly mapping: string | undefined
-  /** A file of search questions of the version; undefined: a version without any. */
+  /** Undefined: a version without any. */
   readonly searchQuestions: string | undefined
 }
 
-export interface FieldQuestionFlags extends SharedFlags {
-  /** At least one, each with at least one file of questions. */
-  readonly sets: readonly FieldQuestionSet[]
-  /** Undefined: all questions. */
-  readonly half?: Half | undefined
-  /** Base URL of an OpenSearch cluster that the versions are built for; undefined: they are searched in their files. */
-  readonly opensearch?: string | undefined
-  readonly details?: string | undefined
-  /** Share of the answers that may lack evidence under a decision fitted on the tuning half; undefined: the default. */
-  readonly fit?: number | undefined
-}
-
-export const TARGET_RISK_DEFAULT = 0.05
+export type FieldQuestionFlags = SharedFlags &
+  z.output<z.ZodObject<typeof fieldQuestionInput>> & {
+    /** At least one, each with at least one file of questions. */
+    readonly sets: readonly FieldQuestionSet[]
+  }
 
 const EXAMPLES = `
 FOLDER holds a BEIR-style data set: corpus.jsonl with _id or id, title, text and metadata; queries.jsonl; qrels.tsv or
@@ -75,76 +130,8 @@ Examples:
 
 Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
 
-function share(text: string): number {
-  const value = Number(text)
-  if (text.trim() === '' || !(value > 0 && value < 1))
-    throw new InvalidArgumentError('must be a share between 0 and 1, like 0.05.')
-  return value
-}
-
-function fieldName(text: string): string {
-  if (!/^[^{}]{1,100}$/u.test(text)) throw new InvalidArgumentError('must be the name of a metadata field.')
-  return text
-}
-
-function dataSetOptions(): readonly Option[] {
-  return [
-    new Option('--queries <file>', 'questions (default: queries.jsonl of the folder)'),
-    new Option('--qrels <file>', 'judgments (default: qrels.tsv of the folder, else qrels/test.tsv)'),
-    new Option(
-      '--answerability <file>',
-      'labels for abstention (default: answerability.tsv of the folder, where there is one)',
-    ),
-    new Option('--fit-queries <file>', 'other questions, to which the ranking is fitted first, as a build does'),
-    new Option('--fit-qrels <file>', 'judgments of these questions (default: those of the others)'),
-    new Option(
-      '--limit-to <field>',
-      'confine each question to the passages whose metadata field equals its own',
-    ).argParser(fieldName),
-    new Option('--target-risk <share>', 'share of the answers that may lack evidence')
-      .argParser(share)
-      .default(TARGET_RISK_DEFAULT),
-  ]
-}
-
-type Part = readonly [
-  option: 'corpus' | 'questions' | 'tuning' | 'rewritings' | 'mapping' | 'search-questions',
-  value: string,
-]
-type PartOf = (option: Part[0]) => (value: string) => string
-
-function fieldQuestionOptions(part: PartOf): readonly Option[] {
-  return [
-    new Option('--corpus <folder>', 'a folder with corpus.jsonl (repeatable)').argParser(part('corpus')),
-    new Option(
-      '--questions <file>',
-      'questions for the corpus before it (repeatable; several files for one corpus are asked together)',
-    ).argParser(part('questions')),
-    new Option(
-      '--tuning <file>',
-      'questions for the corpus before it that the service was tuned on (repeatable); those of --questions are then all ' +
-        'of the reporting half',
-    ).argParser(part('tuning')),
-    new Option(
-      '--rewritings <file>',
-      'search queries of the questions for the corpus before it, JSONL of {"id","queries"}, which rank in their place',
-    ).argParser(part('rewritings')),
-    new Option(
-      '--mapping <file>',
-      'how the records of the corpus before it are read (default: its mapping.json, else the built-in one with the ' +
-        "folder's name)",
-    ).argParser(part('mapping')),
-    new Option('--half <half>', "ask one half of each file's questions, as dealt by the hashes of their ids").choices(
-      HALVES,
-    ),
-    new Option('--opensearch <url>', 'build the versions for the engine opensearch, in the cluster at this URL'),
-    new Option(
-      '--fit <share>',
-      'decide by a fit on the tuning half, of whose answers so many may lack evidence; the decision is in --json',
-    ).argParser(share),
-    new Option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages'),
-  ]
-}
+const PARTS = ['corpus', 'questions', 'tuning', 'rewritings', 'mapping', 'search-questions'] as const
+type Part = readonly [option: (typeof PARTS)[number], value: string]
 
 /**
  * @param args the arguments after the script's name.
@@ -153,32 +140,19 @@ function fieldQuestionOptions(part: PartOf): readonly Option[] {
 export function evaluateFlags(args: readonly string[]): DataSetFlags | FieldQuestionFlags {
   // In the order of the command line, because an option belongs to the corpus before it.
   const parts: Part[] = []
-  const part: PartOf = (option) => (value) => {
-    if (value.trim() === '') throw new InvalidArgumentError('must be a path.')
-    parts.push([option, value])
-    return value
-  }
-  const ofDataSet = dataSetOptions().map((option) => option.helpGroup('Of a data set:'))
-  const ofFieldQuestions = fieldQuestionOptions(part).map((option) => option.helpGroup('Of field questions:'))
+  const grouped = (group: string, shape: z.ZodRawShape): readonly Option[] =>
+    optionsOf(shape).map((each) => each.helpGroup(group))
+  const ofDataSet = grouped('Of a data set:', dataSetInput)
+  const ofFieldQuestions = grouped('Of field questions:', { ...ofCorpusInput, ...fieldQuestionInput })
   const command = new Command('evaluate')
     .description(
       'Builds a temporary version from a corpus, asks it questions through a real search node, and prints how well it ' +
         'answers: figures of a data set, or counts of field questions by kind.',
     )
     .argument('[folder]', 'folder of a data set')
-    .option(
-      '--search-questions <file>',
-      'JSONL of {"id","lang","q"}: search questions of the version, or of the corpus before it',
-      part('search-questions'),
-    )
-    .option('--json <path>', 'write the figures as JSON to this file')
-    .option('--html <path>', 'write the figures as a page to this file')
-    .option(
-      '--data-dir <path>',
-      "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
-    )
-  for (const option of [...ofDataSet, ...ofFieldQuestions]) command.addOption(option)
-  vectorCacheOptions(embeddingOptions(readerOptions(command)))
+  for (const each of [...optionsOf(sharedInput), ...ofDataSet, ...ofFieldQuestions]) command.addOption(each)
+  for (const name of PARTS) command.on(`option:${name}`, (value: string) => void parts.push([name, value]))
+  vectorCacheOptions(embeddingOptions(command))
     .helpOption('--help', 'show this')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments(false)
@@ -188,7 +162,7 @@ export function evaluateFlags(args: readonly string[]): DataSetFlags | FieldQues
   const sets = folder === undefined ? setsOf(parts) : undefined
   if (typeof sets === 'string') return command.error(`error: ${sets}`)
   const stray = (sets === undefined ? ofFieldQuestions : ofDataSet).find(
-    (option) => command.getOptionValueSource(option.attributeName()) === 'cli',
+    (each) => command.getOptionValueSource(each.attributeName()) === 'cli',
   )
   if (stray !== undefined)
     return command.error(
@@ -201,7 +175,7 @@ export function evaluateFlags(args: readonly string[]): DataSetFlags | FieldQues
 
 /** @returns a sentence where the options do not belong together. */
 function setsOf(parts: readonly Part[]): readonly FieldQuestionSet[] | string {
-  const starts = parts.flatMap(([option], at) => (option === 'corpus' ? [at] : []))
+  const starts = parts.flatMap(([name], at) => (name === 'corpus' ? [at] : []))
   if (starts.length === 0) return 'name the folder of a data set, or --corpus FOLDER and --questions FILE.'
   // With a single corpus, the order of the options has no meaning.
   const groups = starts.length === 1 ? [parts] : starts.map((start, at) => parts.slice(start, starts[at + 1]))
@@ -209,8 +183,8 @@ function setsOf(parts: readonly Part[]): readonly FieldQuestionSet[] | string {
     return 'write each --questions, --tuning, --rewritings, --search-questions and --mapping after the --corpus it is for.'
   const sets: FieldQuestionSet[] = []
   for (const group of groups) {
-    const valuesOf = (option: Part[0]): readonly string[] =>
-      group.flatMap(([name, value]) => (name === option ? [value] : []))
+    const valuesOf = (wanted: Part[0]): readonly string[] =>
+      group.flatMap(([name, value]) => (name === wanted ? [value] : []))
     const [corpus = ''] = valuesOf('corpus')
     const questions = valuesOf('questions')
     if (questions.length === 0) return `name the questions for ${corpus} with --questions.`

@@ -1,49 +1,34 @@
 import { join } from 'node:path'
-import { Option, type Command } from 'commander'
 import { z } from 'zod'
 import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { READER_KINDS, READ_PASSAGES_MAX, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { READING_BOUNDS } from '#core/reading/bounds.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import { createReader, type Reader, type ReaderError } from '#core/reading/reader.ts'
-import { READER_FORMATS, type ReaderFormat } from '#core/reading/rerank.ts'
+import { createReader, ReaderError, type Reader } from '#core/reading/reader.ts'
+import { READER_FORMATS } from '#core/reading/rerank.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 import { firstReadable, lineFault, textLines } from './text-lines.ts'
 import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
+import { option } from '#operator/command-line/inputs.ts'
 import { parseRecordJson } from '#law/import/record/record-json.ts'
 
-export interface ReaderFlags {
+/** Options of a reader. */
+export const readerInput = {
   /** Base URL of a chat or re-ranking endpoint, or a file of recorded scores; absent: nothing is read. */
-  readonly reader?: string | undefined
-  readonly readerModel?: string | undefined
-  /** Absent: chat. */
-  readonly readerKind?: ReaderParameters['kind'] | undefined
-  /** Of a cross-encoder; absent: cohere. */
-  readonly readerFormat?: ReaderFormat | undefined
-  readonly readerKeyEnv?: string | undefined
-  /** File of scores that the endpoint gave. */
-  readonly readerCache?: string | undefined
+  reader: option('<url or file>', 'decide with a reader at this base URL, or by a file of recorded scores'),
+  readerModel: option('<name>', 'model of the reader; required with a URL'),
+  readerKind: option(
+    '<kind>',
+    'chat (default): a chat model; cross-encoder: a model that is asked at {url}/rerank, whose decision is fitted ' +
+      'to labelled questions',
+    z.enum(READER_KINDS).optional(),
+  ),
+  readerFormat: option('<format>', 'format of a cross-encoder (default: cohere)', z.enum(READER_FORMATS).optional()),
+  readerKeyEnv: option('<name>', 'environment variable that holds the key of the reader'),
+  readerCache: option('<file>', 'keep scores here, so that a run repeats without calls (default: in ~/.cache)'),
 }
-
-/** Adds the options of a reader to a command; its `opts()` are then `ReaderFlags`. */
-export function readerOptions(command: Command): Command {
-  return command
-    .option('--reader <url or file>', 'decide with a reader at this base URL, or by a file of recorded scores')
-    .option('--reader-model <name>', 'model of the reader; required with a URL')
-    .addOption(
-      new Option(
-        '--reader-kind <kind>',
-        'chat (default): a chat model; cross-encoder: a model that is asked at {url}/rerank, whose decision is fitted ' +
-          'to labelled questions',
-      ).choices(READER_KINDS),
-    )
-    .addOption(
-      new Option('--reader-format <format>', 'format of a cross-encoder (default: cohere)').choices(READER_FORMATS),
-    )
-    .option('--reader-key-env <name>', 'environment variable that holds the key of the reader')
-    .option('--reader-cache <file>', 'keep scores here, so that a run repeats without calls (default: in ~/.cache)')
-}
+type ReaderFlags = z.output<z.ZodObject<typeof readerInput>>
 
 /** A reader that flags name, as a profile pins one. */
 export interface FlaggedReader extends Reader {
@@ -83,8 +68,10 @@ export async function openFlaggedReader(
   return { ...(await cachedReader(endpointReader(reader, parameters, flags), `${kind} ${model}`, file)), parameters }
 }
 
-export function readerFailed(error: ReaderError): OperatorError {
-  return new OperatorError(`The reader failed (${error.message}): repeat the run, which keeps what was read.`, {
+/** @throws OperatorError where an endpoint fails; any other error as it is. */
+export function readerFailed(error: unknown): never {
+  if (!(error instanceof ReaderError)) throw error
+  throw new OperatorError(`The reader failed (${error.message}): repeat the run, which keeps what was read.`, {
     cause: error,
   })
 }

@@ -3,19 +3,19 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Facets } from '#core/index/facets/layout.ts'
 import { createArtifactStore, type ArtifactStore } from '#core/index/format/store.ts'
 import type { ImportRow } from '#core/db/imports.ts'
 import { embeddingOf, type Embedder } from '#core/embedding/embedder.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { utcDay } from '#core/platform/time.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
 import type { BuildStage } from '#jobs/version-build/progress.ts'
 import { removeIndexesOf } from '#jobs/version-build/engine.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import { buildParametersSchema, type BuildParameters } from '#jobs/version-build/parameters.ts'
+import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
 import { buildVersion } from '#jobs/version-build/pipeline.ts'
 import type { BuiltArtifact } from '#jobs/version-build/artifact.ts'
 import { sortPassages } from '#jobs/version-build/sort.ts'
@@ -26,9 +26,10 @@ import type { ImportReport } from '#law/import/report/report.ts'
 import { prepareOn } from '#jobs/platform/search-nodes.ts'
 import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
 import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
-import { withSourceIds, type SourceIdOf } from '#jobs/evaluation/source-ids.ts'
+import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
+import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import type { ArtifactError } from '#core/index/artifact-error.ts'
-import { startNodeProcess, type NodeProcess } from '#operator/processes/search-node-process.ts'
+import { startNodeProcess } from '#operator/processes/search-node-process.ts'
 
 /** Ids are derived from names, so that the same corpus gives the same version on every machine. */
 const KNOWLEDGE_BASE_ID = derivedUuid('knowledge base', 'evaluation')
@@ -56,17 +57,10 @@ export interface VersionInput {
 }
 
 /** A version that is built, loaded and asked like any other, and removed completely afterwards. */
-export interface TemporaryVersion {
-  readonly artifact: BuiltArtifact
+export type TemporaryVersion = Built & {
   readonly store: ArtifactStore
-  /** Parameters of a build without further choices. */
-  readonly parameters: BuildParameters
-  readonly facets: Facets
-  readonly sourceIdOf: SourceIdOf
-  readonly report: ImportReport
-  /** Judged records of which the version holds no passage, sorted. */
-  readonly missing: readonly string[]
-  readonly node: NodeProcess
+  /** How it is asked with a profile. */
+  readonly asking: Omit<AskRecordsContext, 'profile' | 'onProgress'>
 }
 
 /** Builds the version, loads it on its own search node, passes it to `use`, and always removes everything. */
@@ -76,15 +70,23 @@ export async function withTemporaryVersion<T>(input: VersionInput, use: (version
     const storeUrl = pathToFileURL(folder).href
     const keys = signingKeys()
     const store = createArtifactStore(storeUrl)
-    const { corpus, ...built } = await build(input, store, keys)
+    const built = await build(input, store, keys)
     const node = await startNodeProcess(storeUrl, [keys.publicKeyDer], input.engine)
     try {
       reportCorpus(built, input)
       await prepareOn(node.client, built.artifact, input.signal)
       const { manifest, folder: artifactFolder } = built.artifact
       const damaged = (error: ArtifactError): Error => alteredCandidate(built.artifact.versionId, error)
+      const asking = {
+        versionId: built.artifact.versionId,
+        facets: built.corpus.facets,
+        embedder: input.embedder,
+        nodes: [node.client],
+        day: utcDay(new Date()),
+        signal: AbortSignal.any([input.signal, node.ended]),
+      }
       return await withSourceIds({ ...manifest, folder: artifactFolder, damaged }, (sourceIdOf) =>
-        use({ ...built, store, facets: corpus.facets, sourceIdOf, node }),
+        use({ ...built, store, asking: { ...asking, sourceIdOf } }),
       )
     } finally {
       await node.stop()
@@ -175,7 +177,15 @@ async function build(input: VersionInput, store: ArtifactStore, keys: ReturnType
   const { report } = await sortPassages({ ...context, accept: assertPassages })
   const { corpus, artifact } = await buildVersion(context, input.embedder)
   await rm(context.workFolder, { recursive: true, force: true })
-  return { corpus, artifact, parameters: context.parameters, report, missing: await missingOf(input, artifact) }
+  return {
+    corpus,
+    artifact,
+    /** Of a build without further choices. */
+    parameters: context.parameters,
+    report,
+    /** Judged records of which the version holds no passage, sorted. */
+    missing: await missingOf(input, artifact),
+  }
 }
 
 /** Captures the corpus's exact bytes in the store and returns the import as its row would hold it. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -12,11 +13,11 @@ export interface TextLine {
 /** The files of one evaluation; each exists. */
 export type TaskFiles = Awaited<ReturnType<typeof findTaskFiles>>
 
-export interface NamedFiles {
+interface NamedFiles {
   readonly folder: string
-  readonly queries: string | undefined
-  readonly qrels: string | undefined
-  readonly answerability: string | undefined
+  readonly queries?: string | undefined
+  readonly qrels?: string | undefined
+  readonly answerability?: string | undefined
 }
 
 /**
@@ -61,22 +62,12 @@ export function lineFault(path: string, line: number, fault: string): OperatorEr
   return new OperatorError(`${basename(path)}, line ${line}, ${fault}: correct it and evaluate again.`)
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 /** Yields the lines of a file that are not blank. @throws OperatorError for a line that is too long or not UTF-8. */
 export async function* textLines(path: string, signal?: AbortSignal): AsyncGenerator<TextLine> {
   for await (const { number, bytes } of linesOf(path, IMPORT_BOUNDS.lineBytesMax, signal)) {
     if (bytes === undefined) throw lineFault(path, number, `is longer than ${IMPORT_BOUNDS.lineBytesMax} bytes`)
-    const text = decoded(bytes)
-    if (text === undefined) throw lineFault(path, number, 'is not valid UTF-8')
+    if (!isUtf8(bytes)) throw lineFault(path, number, 'is not valid UTF-8')
+    const text = bytes.toString('utf8')
     if (text.trim() !== '') yield { text, number }
-  }
-}
-
-function decoded(bytes: Buffer): string | undefined {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
   }
 }

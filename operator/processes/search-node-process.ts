@@ -16,8 +16,6 @@ const PLAINTEXT = {
 
 const listeningSchema = z.object({ event: z.literal('listening'), port: z.int() })
 
-export type NodeProcess = Awaited<ReturnType<typeof startNodeProcess>>
-
 /**
  * Starts a search node as in production, in its own process on a free port of loopback. It ends when this process ends.
  * @param storeUrl the artifact store, a `file:` URL.

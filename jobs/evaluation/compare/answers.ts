@@ -13,7 +13,7 @@ import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/platform/search-nod
 import type { ActiveVersion } from './active-version.ts'
 import type { AnswerChange } from './changes-file.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
-import { sampleKnownItems, type KnownItemQuestion } from '#jobs/evaluation/known-items.ts'
+import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { unlessDamaged } from '#jobs/evaluation/altered-candidate.ts'
 
@@ -193,8 +193,11 @@ interface QuestionSources {
  * @throws OperatorError where there are none.
  */
 export async function comparisonQuestions(sources: QuestionSources): Promise<readonly AskedQuestions[]> {
-  const { own, activeSet } = sources
-  const items = await knownItemsOf(sources)
+  const { own, activeSet, active, noteSourceIds, day } = sources
+  const { folder, manifest } = active
+  const passages = (): ReturnType<NoteSourceIds> =>
+    noteSourceIds(verifiedPassagesIn(folder, manifest.files['passages.jsonl']))
+  const items = await unlessDamaged('before', active.versionId, () => sampleKnownItems(passages, day))
   const known = items.flatMap((item) => [
     item,
     { ...item, id: `${item.id} by citation`, text: item.label, quoted: false },
@@ -210,15 +213,4 @@ export async function comparisonQuestions(sources: QuestionSources): Promise<rea
     'The candidate cannot be compared with the active version, of which no passage makes a question (none is verified ' +
       'and in force today, or each text is in several records): build with a question set that names relevant passages.',
   )
-}
-
-async function knownItemsOf(sources: QuestionSources): Promise<readonly KnownItemQuestion[]> {
-  const {
-    active: { versionId, folder, manifest },
-    noteSourceIds,
-    day,
-  } = sources
-  const file = manifest.files['passages.jsonl']
-  const passages = (): ReturnType<NoteSourceIds> => noteSourceIds(verifiedPassagesIn(folder, file))
-  return await unlessDamaged('before', versionId, () => sampleKnownItems(passages, day))
 }

@@ -1,10 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { z } from 'zod'
 import { headerSchema } from '#core/db/version-differences.ts'
-import { renameDurably } from '#core/platform/durable-file.ts'
-import { openHashedFile } from '#core/platform/hashed-file.ts'
 import { QUESTIONS_FROM } from '#jobs/evaluation/page/evaluation-report.ts'
 import { servedFieldsSchema } from './served-fields.ts'
 
@@ -146,31 +141,3 @@ export type DocumentChange = z.infer<typeof documentChange>
 export type PassageChange = z.infer<typeof passageChange>
 export type ReferenceChange = z.infer<typeof referenceChange>
 export type AnswerChange = z.infer<typeof answerChange>
-
-/** Opens a file that is named `path` once it is whole. */
-export async function openChangesFile(path: string) {
-  await mkdir(dirname(path), { recursive: true })
-  const temporary = `${path}.${randomUUID()}.tmp`
-  const file = await openHashedFile(temporary)
-  return {
-    append: (change: NamedChange) => file.write(Buffer.from(`${oneLine(change)}\n`)),
-    /** Puts the file in its place. @returns its SHA-256 (hex). */
-    async finish() {
-      const { sha256 } = await file.finish()
-      await renameDurably(temporary, path)
-      return sha256
-    },
-    /** Removes what was written; harmless after `finish`. */
-    async abandon() {
-      await file.abandon()
-      await rm(temporary, { force: true })
-    },
-  }
-}
-
-/** Readers of lines also end one at the separators of Unicode, which JSON does not escape. */
-function oneLine(change: NamedChange): string {
-  return JSON.stringify(change)
-    .replaceAll('\u2028', String.raw`\u2028`)
-    .replaceAll('\u2029', String.raw`\u2029`)
-}

@@ -158,20 +158,18 @@ function* referenceChanges(differences: VersionDifferences): Generator<Reference
 
 function changeOf(group: readonly HeldReference[]): ReferenceChange | undefined {
   if (group.every(({ after, kept }) => !after && !kept)) return undefined
-  const named = ({ document, language, provision, label }: HeldReference): ReferenceChange['lost'][number] => ({
-    document,
-    language,
-    provision,
-    label,
-  })
   const reference = group[0]?.reference ?? ''
   return {
     kind: 'references_changed',
     // The primary language stands before it.
     reference: reference.slice(reference.indexOf(' ') + 1),
-    lost: group.filter(({ before }) => before).map(named),
-    gained: group.filter(({ after }) => after).map(named),
+    lost: group.filter(({ before }) => before).map(placeOf),
+    gained: group.filter(({ after }) => after).map(placeOf),
   }
+}
+
+function placeOf({ document, language, provision, label }: HeldReference) {
+  return { document, language, provision, label }
 }
 
 /** Reads the search questions of one side. @throws OperatorError if the file is not the one of the signed manifest. */
@@ -246,10 +244,6 @@ function documentName(differences: VersionDifferences, id: string, side: Side): 
   return { id, title, canonical_url }
 }
 
-function revisionHeader({
-  language: _language,
-  day: _day,
-  ...rest
-}: RevisionEntry): Omit<RevisionEntry, 'language' | 'day'> {
+function revisionHeader({ language: _language, day: _day, ...rest }: RevisionEntry) {
   return rest
 }

@@ -16,6 +16,7 @@ import type { NamedChange } from './changes-file.ts'
 import { compareContents } from './contents.ts'
 import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 import { openChangesRecorder } from './recorder.ts'
+import { keysOf } from './served-fields.ts'
 import { tableChanges } from './tables.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
@@ -197,7 +198,7 @@ const IS_FITTED: Readonly<Record<Field, boolean>> = {
 
 /** Yields every field of the profile and of the embedding space that differs. */
 function* profileChanges(before: SearchSettings, after: SearchSettings): Generator<NamedChange> {
-  for (const field of fieldsOf(IS_FITTED)) {
+  for (const field of keysOf(IS_FITTED)) {
     const [own, other] = [written(settingsOf(before)[field]), written(settingsOf(after)[field])]
     if (own !== other)
       yield { kind: IS_FITTED[field] ? 'profile_fitted' : 'profile_changed', field, before: own, after: other }
@@ -225,10 +226,6 @@ function settingsOf({ profile }: SearchSettings): Readonly<Record<Field, unknown
     reader: profile.reader && reader,
     reader_calibration: read,
   }
-}
-
-function fieldsOf(fields: typeof IS_FITTED): readonly Field[] {
-  return Object.keys(fields).filter((field): field is Field => field in fields)
 }
 
 function written(value: unknown): string | null {

@@ -1,14 +1,21 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { countsOf, type Changes } from '#core/domain/changes.ts'
 import type { Side } from '#core/db/version-differences.ts'
+import { renameDurably } from '#core/platform/durable-file.ts'
+import { openHashedFile } from '#core/platform/hashed-file.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
-import { openChangesFile, type NamedChange } from './changes-file.ts'
+import type { NamedChange } from './changes-file.ts'
 
 /** Counts every change, writes it to the changes file, and keeps the first ones for the page. */
 export type ChangesRecorder = Awaited<ReturnType<typeof openChangesRecorder>>
 
-/** @param path of the changes file. */
+/** @param path of the changes file, which has this name once it is whole. */
 export async function openChangesRecorder(path: string) {
-  const file = await openChangesFile(path)
+  await mkdir(dirname(path), { recursive: true })
+  const temporary = `${path}.${randomUUID()}.tmp`
+  const file = await openHashedFile(temporary)
   const shown = changesToShow(COMPARISON_BOUNDS.changesShownMax)
   const held = {
     before: { documents: 0, provisions: 0, passages: 0 },
@@ -22,10 +29,12 @@ export async function openChangesRecorder(path: string) {
     async record(change: NamedChange) {
       counts.set(change.kind, of(change.kind) + 1)
       shown.offer(change)
-      await file.append(change)
+      await file.write(Buffer.from(`${oneLine(change)}\n`))
     },
     /** Puts the file in its place. @returns also the changes that the evaluation page shows. */
     async finish() {
+      const { sha256 } = await file.finish()
+      await renameDurably(temporary, path)
       const changes = {
         ...held,
         added: {
@@ -34,13 +43,23 @@ export async function openChangesRecorder(path: string) {
           passages: of('passages_added') + of('passages_repeated'),
         },
         counts: countsOf(of),
-        sha256: await file.finish(),
+        sha256,
       }
       return { changes, shown: shown.first() }
     },
     /** Removes what was written; harmless after `finish`. */
-    abandon: () => file.abandon(),
+    async abandon() {
+      await file.abandon()
+      await rm(temporary, { force: true })
+    },
   }
+}
+
+/** Readers of lines also end one at the separators of Unicode, which JSON does not escape. */
+function oneLine(change: NamedChange): string {
+  return JSON.stringify(change)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`)
 }
 
 /** Order in which a reviewer reads the changes. */

@@ -5,6 +5,7 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import type { NamedChange } from './changes-file.ts'
+import { keysOf } from './served-fields.ts'
 
 /** What the rows of a derived table are made from, in row order. */
 const ROW_INPUTS = {
@@ -127,10 +128,6 @@ export function createRowInputs() {
     },
     finish: (): RowInputs => new Map(hashes.map(([input, hash]) => [input, hash.digest('hex')])),
   }
-}
-
-function keysOf<Key extends string>(of: Readonly<Record<Key, unknown>>): readonly Key[] {
-  return Object.keys(of).filter((key): key is Key => key in of)
 }
 
 export interface ComparedTables {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
-import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
+import { byMetric, RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
 
 /** Inputs of a ranking: the words of a question, its vector, or both as the profile fuses them. */
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
@@ -30,12 +30,7 @@ const selectivity = z.string().regex(/^\d+(?:\.\d+)?$/)
 const bySelectivity = z.record(selectivity, share)
 
 const systemSchema = z.strictObject({
-  'ndcg@10': share,
-  'recall@5': share,
-  'recall@10': share,
-  'recall@100': share,
-  'map@10': share,
-  'mrr@10': share,
+  ...byMetric(() => share),
   /** 95 % bootstrap intervals. */
   ci: z.record(metric, interval),
 })

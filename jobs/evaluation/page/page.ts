@@ -205,30 +205,15 @@ function listed(ids: readonly string[]): readonly Markup[] {
 /** Shows what the search questions of the version are, for a reviewer who decides whether they are sound. */
 function searchQuestionsSection({ search_questions: figures }: EvaluationReport): Markup {
   if (figures === undefined) return NOTHING
-  const {
-    questions,
-    passages,
-    sample,
-    repeated,
-    repeated_total: shared,
-    asked,
-    elsewhere,
-    elsewhere_total: led,
-  } = figures
+  const { questions, passages, sample, repeated, repeated_total: shared, asked, elsewhere } = figures
+  const { elsewhere_total: led } = figures
   return html`<h2>Search questions</h2>
     <p>
       ${whole(questions)} search questions help to find ${whole(passages)} records. They are never served and are no
       evidence.
     </p>
     <h3>A sample</h3>
-    <ul class="small">
-      ${sample.map(
-        ({ id, lang, q }) =>
-          html`<li>
-            <bdi>${q}</bdi> <span class="soft">${lang} · <code>${id}</code></span>
-          </li>`,
-      )}
-    </ul>
+    ${questionList(sample.map(({ id, lang, q }) => [q, html`${lang} · <code>${id}</code>`]))}
     ${
       shared === 0
         ? NOTHING
@@ -236,9 +221,7 @@ function searchQuestionsSection({ search_questions: figures }: EvaluationReport)
             <p class="small">
               ${whole(shared)} questions tell their records not apart${firstOf(repeated.length, shared)}:
             </p>
-            <ul class="small">
-              ${repeated.map(({ q, passages: held }) => html`<li><bdi>${q}</bdi> <span class="soft">${whole(held)} records</span></li>`)}
-            </ul>`
+            ${questionList(repeated.map(({ q, passages: held }) => [q, html`${whole(held)} records`]))}`
     }
     <h3>Asked of the version</h3>
     <p class="small">
@@ -247,14 +230,13 @@ function searchQuestionsSection({ search_questions: figures }: EvaluationReport)
         led === 0 ? '.' : ': leave them out of the file unless both records answer them.'
       }
     </p>
-    <ul class="small">
-      ${elsewhere.map(
-        ({ id, q, first }) =>
-          html`<li>
-            <bdi>${q}</bdi> <span class="soft">of <code>${id}</code>, finds <code>${first ?? 'none'}</code></span>
-          </li>`,
-      )}
-    </ul>`
+    ${questionList(elsewhere.map(({ id, q, first }) => [q, html`of <code>${id}</code>, finds <code>${first ?? 'none'}</code>`]))}`
+}
+
+function questionList(of: readonly (readonly [question: string, about: Markup])[]): Markup {
+  return html`<ul class="small">
+    ${of.map(([question, about]) => html`<li><bdi>${question}</bdi> <span class="soft">${about}</span></li>`)}
+  </ul>`
 }
 
 function firstOf(shown: number, total: number): string {

@@ -11,14 +11,11 @@ import { READ_PASSAGES_MAX, type ProfileParameters, type ReaderParameters } from
 import type { SearchResult } from '#core/domain/search.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { ReaderError } from '#core/reading/reader.ts'
-import { utcDay } from '#core/platform/time.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { fitCalibration } from '#jobs/evaluation/calibration/fit.ts'
 import { askModes, forModes, mapModes, modesOf, servedOf, type ByMode } from '#jobs/evaluation/ask.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
-import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { evaluate, type Evaluation } from '#jobs/evaluation/pipeline.ts'
 import { readerFeatures, tooFewLabels } from '#jobs/evaluation/reading.ts'
 import { calibratedOn } from '#jobs/evaluation/report.ts'
@@ -33,16 +30,6 @@ import { firstRight, judge } from './judge.ts'
 import { readFieldQuestions, type FieldQuestion } from './questions.ts'
 
 export type AskedCorpora = Awaited<ReturnType<typeof evaluateFieldQuestions>>
-
-export interface AskedCorpus {
-  readonly corpus: string
-  readonly passages: number
-  readonly questions: number
-  /** Relevant ids that the version does not hold. */
-  readonly missing: number
-  /** The decision of the version's profile. */
-  readonly calibration: { readonly threshold: number } & Pick<EvaluationReport, 'calibrated_on'>
-}
 
 /**
  * Asks field questions of corpora, one after the other: read → build → load → calibrate → ask → judge. Each version is
@@ -60,17 +47,15 @@ export async function evaluateFieldQuestions(flags: FieldQuestionFlags, output: 
   const texts = read.flatMap(({ questions }) => questions.map(({ id, question: text }) => ({ id, text })))
   const tools = await openTools(flags, texts, output, signal)
   const engine = flags.opensearch === undefined ? undefined : { ...NO_ENGINE, OPENSEARCH_URL: [flags.opensearch] }
-  const corpora: AskedCorpus[] = []
-  const asks: Ask[] = []
+  const asked: Awaited<ReturnType<typeof askCorpus>>[] = []
   for (const { set, mapping, questions } of read) {
     const corpus = await firstReadable([join(set.corpus, 'corpus.jsonl')], 'name a folder that holds it with --corpus')
     const version = { corpus, mapping, searchQuestions: set.searchQuestions, engine }
-    const asked = await askCorpus(basename(resolve(set.corpus)), version, questions, tools)
-    corpora.push(asked.corpus)
-    asks.push(...asked.asks)
+    asked.push(await askCorpus(basename(resolve(set.corpus)), version, questions, tools))
   }
+  const asks = asked.flatMap((each) => each.asks)
   const fitted = flags.fit === undefined ? undefined : fittedOnTuning(asks, flags.fit)
-  return { corpora, outcomes: judged(asks, tools.reader, fitted), fitted }
+  return { corpora: asked.map(({ corpus }) => corpus), outcomes: judged(asks, tools.reader, fitted), fitted }
 }
 
 /** Returns the mapping that an operator or the demo uses for the folder. */
@@ -86,20 +71,22 @@ async function askCorpus(
   version: Pick<VersionInput, 'corpus' | 'mapping' | 'searchQuestions' | 'engine'>,
   questions: readonly FieldQuestion[],
   tools: EvaluationTools,
-): Promise<{ readonly corpus: AskedCorpus; readonly asks: readonly Ask[] }> {
+) {
   const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
   const onProgress: VersionInput['onProgress'] = (stage, done, total, more) =>
     tools.output.progress(`${corpus}: ${stage}`, done, total, more)
   const note = (sentence: string): void => tools.output.note(`${corpus}: ${sentence}`)
   return await withTemporaryVersion({ ...version, ...tools, relevant, onProgress, note }, async (built) => {
-    const asking = { ...tools, signal: AbortSignal.any([tools.signal, built.node.ended]), onProgress, note }
+    const asking = { ...tools, onProgress, note }
     const { profile, measured } = await evaluated(built, corpus, asking)
     return {
       corpus: {
         corpus,
         passages: built.artifact.manifest.passages,
         questions: questions.length,
+        /** Relevant ids that the version does not hold. */
         missing: built.missing.length,
+        /** The decision of the version's profile. */
         calibration: { threshold: profile.calibration.threshold, calibrated_on: calibratedOn(measured.decision) },
       },
       asks: await askQuestions(built, corpus, questions, profile, asking),
@@ -107,50 +94,39 @@ async function askCorpus(
   })
 }
 
-type Asking = Pick<EvaluationTools, 'embedder' | 'reader' | 'signal'> &
-  Required<Pick<VersionInput, 'note' | 'onProgress'>>
+type Asking = Pick<EvaluationTools, 'reader'> & Required<Pick<VersionInput, 'note' | 'onProgress'>>
 
 /** Evaluates the version as a build does that has no question set and no predecessor. */
-async function evaluated(version: TemporaryVersion, corpus: string, tools: Asking): Promise<Evaluation> {
-  const { artifact, parameters, store, facets, node } = version
+async function evaluated(version: TemporaryVersion, corpus: string, { onProgress }: Asking): Promise<Evaluation> {
+  const { artifact, parameters, store, asking } = version
   return await evaluate({
-    versionId: artifact.versionId,
+    ...asking,
     manifestDigest: artifact.manifestDigest,
     knowledgeBase: corpus,
     artifact: { ...artifact.manifest, folder: artifact.folder },
-    sourceIdOf: version.sourceIdOf,
     noteSourceIds: (passages) => passages,
-    facets,
     profile: defaultProfile(parameters),
     targetRisk: parameters.target_risk,
     questionsSha256: undefined,
     store,
-    embedder: tools.embedder,
-    nodes: [node.client],
-    day: utcDay(new Date()),
-    signal: tools.signal,
-    onProgress: (done, total) => tools.onProgress('calibrate', done, total),
+    onProgress: (done, total) => onProgress('calibrate', done, total),
   })
 }
 
 /** Asks each question as a caller does who may read the whole knowledge base and names no number of passages. */
 async function askQuestions(
-  { artifact, facets, node }: TemporaryVersion,
+  { asking }: TemporaryVersion,
   corpus: string,
   questions: readonly FieldQuestion[],
   profile: ProfileParameters,
-  { embedder, reader, signal, onProgress, note }: Asking,
+  { reader, onProgress, note }: Asking,
 ): Promise<readonly Ask[]> {
+  const { signal } = asking
   const context = {
-    versionId: artifact.versionId,
-    facets,
+    ...asking,
     profile,
-    embedder,
-    nodes: [node.client],
-    day: utcDay(new Date()),
-    signal,
     onProgress: (done: number, total: number) => onProgress('ask', done, total),
-    modes: modesOf({ embedder }),
+    modes: modesOf(asking),
     limit: DEFAULT_TOP_K,
   }
   const replies = forModes(context, (): SearchResult[] => [])
@@ -193,19 +169,27 @@ function withoutTexts(reply: SearchResult): SearchResult {
   return { ...reply, passages: reply.passages.map((passage) => ({ ...passage, text: '' })) }
 }
 
+/** Questions of the tuning half that find a right passage, and those that have none. */
+function tuningAsks(asks: readonly Ask[]) {
+  return asks.flatMap((ask, at) => {
+    const { question, found } = ask
+    const sufficient = question.label === 'answerable'
+    const isWrong = sufficient && firstRight(question, servedOf(found).passages) === null
+    return question.half !== 'tuning' || isWrong ? [] : [{ ...ask, id: String(at), sufficient }]
+  })
+}
+
 /**
- * Fits the default's predictors on the tuning half: questions that find a right passage, and those that have none.
- * @throws OperatorError where there are too few of either.
+ * Fits the default's predictors on the tuning half.
+ * @throws OperatorError where there are too few questions of either kind.
  */
 function fittedOnTuning(asks: readonly Ask[], targetRisk: number): Calibration {
   const [first] = asks
   if (first === undefined) throw tooFewLabels()
   const { calibration: unfitted } = first
-  const samples = asks.flatMap(({ corpus, question, found }) => {
+  const samples = tuningAsks(asks).flatMap(({ corpus, question, found, sufficient }) => {
     const { predictors, unsupported } = servedOf(found)
-    const sufficient = question.label === 'answerable'
-    if (question.half !== 'tuning' || unsupported.length > 0 || predictorOf(predictors, 'named') === 1) return []
-    if (sufficient && firstRight(question, servedOf(found).passages) === null) return []
+    if (unsupported.length > 0 || predictorOf(predictors, 'named') === 1) return []
     const features = unfitted.features.map((name) => predictors[PREDICTORS.findIndex((each) => each === name)] ?? 0)
     return [{ id: `${corpus} ${question.id}`, sufficient, features }]
   })
@@ -223,18 +207,14 @@ function judged(asks: readonly Ask[], reader: FlaggedReader | undefined, fitted:
 }
 
 /**
- * The default of chat models. A cross-encoder has none: its decision is fitted to the questions of the tuning half that
- * find a right passage or have none.
- * @throws OperatorError for a cross-encoder with too few of either.
+ * The default of chat models. A cross-encoder has none: its decision is fitted on the tuning half.
+ * @throws OperatorError for a cross-encoder with too few questions of either kind.
  */
 function readCalibration(asks: readonly Ask[], { kind }: ReaderParameters): Calibration {
   if (kind === 'chat') return DEFAULT_CHAT_READER_CALIBRATION
-  const samples = asks.flatMap(({ question, found, read }, at) => {
-    const sufficient = question.label === 'answerable'
-    if (question.half !== 'tuning' || read === undefined) return []
-    if (sufficient && firstRight(question, servedOf(found).passages) === null) return []
-    return [{ id: String(at), sufficient, features: readerFeatures(read) }]
-  })
+  const samples = tuningAsks(asks).flatMap(({ id, sufficient, read }) =>
+    read === undefined ? [] : [{ id, sufficient, features: readerFeatures(read) }],
+  )
   const fitted = fitCalibration(samples, { features: READER_PREDICTORS, targetRisk: TARGET_RISK_DEFAULT })
   if (fitted === undefined) throw tooFewLabels()
   return { ...fitted.calibration, named: null }
@@ -248,13 +228,10 @@ function readCalibration(asks: readonly Ask[], { kind }: ReaderParameters): Cali
 async function readingOf(
   { question }: FieldQuestion,
   { passages }: SearchResult,
-  { reader, signal }: Pick<Asking, 'reader' | 'signal'>,
+  { reader, signal }: Pick<EvaluationTools, 'reader' | 'signal'>,
 ): Promise<readonly number[] | undefined> {
   if (reader === undefined || passages.length === 0) return undefined
-  try {
-    const { scores } = await reader.read(question, passages.slice(0, READ_PASSAGES_MAX), signal)
-    return scores.length === 0 ? undefined : scores
-  } catch (error) {
-    throw error instanceof ReaderError ? readerFailed(error) : error
-  }
+  const first = passages.slice(0, READ_PASSAGES_MAX)
+  const { scores } = await reader.read(question, first, signal).catch(readerFailed)
+  return scores.length === 0 ? undefined : scores
 }

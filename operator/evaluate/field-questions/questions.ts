@@ -3,18 +3,15 @@ import { z } from 'zod'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
+import { questionTextSchema } from '#jobs/evaluation/questions.ts'
+import { assignFolds } from '#jobs/evaluation/calibration/fit.ts'
 import { parseRecordJson } from '#law/import/record/record-json.ts'
 import { firstReadable, lineFault, textLines } from '../text-lines.ts'
 
 /** Other fields of a line, such as a note, are ignored. */
 const questionSchema = z.object({
   id: z.string().min(1).max(200),
-  question: z
-    .string()
-    .refine(
-      (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= SEARCH_BOUNDS.queryCharactersMax,
-    ),
+  question: questionTextSchema,
   kind: z.string().min(1).max(100),
   /** Ids of the corpus, each of which answers the question by itself. */
   relevant: z.array(z.string().min(1)).transform((ids): ReadonlySet<string> => new Set(ids)),

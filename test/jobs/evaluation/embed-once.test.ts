@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { embedOnce } from '#jobs/evaluation/embed-once.ts'
+import { embedOnce } from '#jobs/evaluation/ask.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 
 const { signal } = new AbortController()

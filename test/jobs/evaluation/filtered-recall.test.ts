@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { leastRecall, measureFilteredRecall } from '#jobs/evaluation/filtered-questions.ts'
-import type { FilteredRecall, FilteredRecallInput } from '#jobs/evaluation/filtered-questions.ts'
-import { FILTER_KINDS, SELECTIVITIES, type FilterKind } from '#jobs/evaluation/measured-filters.ts'
+import {
+  leastRecall,
+  measureFilteredRecall,
+  FILTER_KINDS,
+  SELECTIVITIES,
+  type FilteredRecall,
+  type FilteredRecallInput,
+  type FilterKind,
+} from '#jobs/evaluation/filtered-questions.ts'
 import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
 import type { Vectors } from './filtered-search.ts'
 import { folderOfTest } from '#test/support/folder.ts'

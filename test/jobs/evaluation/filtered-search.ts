@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FilteredRecall } from '#jobs/evaluation/filtered-questions.ts'
-import { SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
+import { SELECTIVITIES } from '#jobs/evaluation/filtered-questions.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
 
 export const VECTOR_DIMENSIONS = 8

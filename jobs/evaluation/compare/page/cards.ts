@@ -5,8 +5,7 @@ import type { AnswerChange, NamedChange, PassageChange } from '#jobs/evaluation/
 import type { ServedValue } from '#jobs/evaluation/compare/served-fields.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
-import { capturedBeside } from './captured.ts'
-import { isOfPassage, type Near, type Placed } from './neighbours.ts'
+import { capturedBeside, isOfPassage, type Near, type Placed } from './neighbours.ts'
 import { warningsOf } from './warnings.ts'
 import { wordDifference } from './word-difference.ts'
 

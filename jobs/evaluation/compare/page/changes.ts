@@ -175,9 +175,8 @@ function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
 }
 
 function countsInWords(changes: readonly NamedChange[]): string {
-  const counts = new Map<string, number>()
-  for (const { kind } of changes) counts.set(SINGULAR[kind], (counts.get(SINGULAR[kind]) ?? 0) + 1)
-  return [...counts].map(([kind, count]) => `${whole(count)} × ${kind}`).join(', ')
+  const byKind = Map.groupBy(changes, ({ kind }) => SINGULAR[kind])
+  return [...byKind].map(([kind, { length }]) => `${whole(length)} × ${kind}`).join(', ')
 }
 
 function kindsTable(gates: readonly Gate[]): Markup {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { COMPARISON_BOUNDS } from '../bounds.ts'
 import { firstWords, lastWords } from './word-difference.ts'
 
@@ -37,14 +38,13 @@ export type PlaceOf = (change: PassageChange) => Placed | undefined
 
 /**
  * Reads both versions once for what stands beside the changed passages.
- * @param folders of the artifacts; undefined: no version was active.
+ * @param folders of the artifacts.
  */
 export async function readPlaces(
   changes: readonly NamedChange[],
-  folders: { readonly before: string; readonly after: string } | undefined,
+  folders: { readonly before: string; readonly after: string },
 ): Promise<PlaceOf> {
   const passages = changes.filter(isOfPassage)
-  if (folders === undefined || passages.length === 0) return () => undefined
   const removed = passages.filter(({ kind }) => kind === 'passages_removed').map(keyOf)
   const others = passages.filter(({ kind }) => kind !== 'passages_removed').map(keyOf)
   const before = await placesIn(folders.before, new Set(removed))
@@ -98,4 +98,31 @@ function beginning(text: string): string {
 
 function end(text: string): string {
   return text.length <= MAX ? text : `… ${lastWords(text, MAX)}`
+}
+
+/** The place of a passage in its captured file, marked, and the publisher's page. */
+export function capturedBeside({ source, before, own, after }: Captured, passage: PassageRecord): Markup {
+  return html`<p class="soft small">
+      in the captured ${source}, ${placeOf(passage)}, <a href="${passage.citation.source_anchor}">publisher’s page</a>
+    </p>
+    <p class="words">${soft(before)}<bdi class="own">${own}</bdi>${soft(after)}</p>`
+}
+
+function soft(text: string): Markup {
+  return text === '' ? NOTHING : html`<bdi class="soft">${text}</bdi>`
+}
+
+function placeOf({ selector }: PassageRecord): string {
+  switch (selector.type) {
+    case 'DataPositionSelector':
+      return `bytes ${selector.start} to ${selector.end}`
+    case 'JsonPointerSelector':
+      return `line ${selector.line}`
+    case 'XPathSelector':
+      return selector.value
+    case 'PdfSelector':
+      return `page ${selector.lines[0]?.page ?? 0}`
+    default:
+      return selector satisfies never
+  }
 }

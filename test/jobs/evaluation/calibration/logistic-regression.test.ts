@@ -3,9 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { modelProbability } from '#core/domain/calibration.ts'
 import { fitLogisticRegression, predict } from '#jobs/evaluation/calibration/logistic-regression.ts'
 import type { LabelledSample } from '#jobs/evaluation/calibration/logistic-regression.ts'
-import { assignFolds, outOfFoldProbabilities } from '#jobs/evaluation/calibration/folds.ts'
+import {
+  assignFolds,
+  outOfFoldProbabilities,
+  correctNamed,
+  type CalibrationQuestion,
+} from '#jobs/evaluation/calibration/fit.ts'
 import { NAMED_BY_WORDS } from '#core/domain/default-calibration.ts'
-import { correctNamed, type CalibrationQuestion } from '#jobs/evaluation/calibration/fit.ts'
 
 /**
  * Sixty samples of two features and a constant, from a linear congruential generator so that another program can make
