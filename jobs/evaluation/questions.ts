@@ -128,10 +128,7 @@ export function queryWithQrels({ id, text, relevant, filters }: Omit<Question, '
  */
 export async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise<readonly QueryWithQrels[]> {
   const path = store.snapshotFile(sha256Hex)
-  const size = await stat(path).then(
-    (found) => found.size,
-    () => undefined,
-  )
+  const { size } = await stat(path).catch(() => ({ size: undefined }))
   if (size === undefined)
     throw new OperatorError(
       `The question set ${sha256Hex} is not in the artifact store: build with --questions and the file that has this ` +

@@ -68,12 +68,11 @@ export function demoFlags(args: readonly string[]) {
     .helpOption('--help', 'show this')
     .allowExcessArguments(false)
     .parse([...args], { from: 'user' })
-  const { once, watch, port, corpus, readyFile, dataDir, plan, query, engine, assist, assistKeyEnv, ...embedding } =
-    command.opts<EmbeddingFlags & OwnFlags>()
-  const own = { once, watch, port, corpus, readyFile, dataDir, plan, query, engine }
+  const { assist, assistKeyEnv, ...flags } = command.opts<EmbeddingFlags & OwnFlags>()
   const [url, model, ...others] = assist ?? []
   if (assist !== undefined && (model === undefined || others.length > 0))
     command.error('error: --assist takes two values: the base URL and the name of the model.')
   const named = url === undefined || model === undefined ? undefined : { url, model, keyEnv: assistKeyEnv }
-  return { ...own, embedding, assist: named }
+  const embedding: EmbeddingFlags = flags
+  return { ...flags, embedding, assist: named }
 }

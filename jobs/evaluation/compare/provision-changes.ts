@@ -187,13 +187,10 @@ function passageChange(
   return { kind: 'passages_changed', ...identity, before: fieldsNamed(own, names), after: fieldsNamed(other, names) }
 }
 
-function beside(
-  original: PassageRecord,
-  { text }: PassageRecord,
-): Pick<PassageChange, 'kind' | 'repeats' | 'before' | 'after'> {
+function beside(original: PassageRecord, { text }: PassageRecord) {
   const { provision, citation, in_force_from: day } = original
   const repeats = { provision, day, label: citation.label }
-  return { kind: 'passages_repeated', repeats, before: { text: original.text }, after: { text } }
+  return { kind: 'passages_repeated' as const, repeats, before: { text: original.text }, after: { text } }
 }
 
 function extract(text: string): string {
