@@ -11,3 +11,16 @@ export function mulberry32(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 }
+
+/** Returns 0 to `count` - 1 in a random order (Fisher–Yates), which depends on the generator alone. */
+export function randomOrder(count: number, random: () => number): Uint32Array {
+  const order = new Uint32Array(count)
+  for (let at = 0; at < count; at++) order[at] = at
+  for (let last = count - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1))
+    const value = order[last] ?? 0
+    order[last] = order[other] ?? 0
+    order[other] = value
+  }
+  return order
+}

@@ -5,7 +5,7 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createPause } from '#core/platform/pause.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { embedQuestions, findRows, type AskContext } from './ask.ts'
-import { mulberry32 } from '#core/platform/seeded-random.ts'
+import { mulberry32, randomOrder } from '#core/platform/seeded-random.ts'
 import { createInnerProducts } from '#core/index/vectors/inner-product.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 
@@ -205,7 +205,7 @@ function fewRowsAt(rows: number): readonly Selectivity[] {
 function measuredFilters(similarities: Float32Array, queryNumber: number): readonly MeasuredFilter[] {
   const rows = similarities.length
   const ascending = similarities.toSorted()
-  const shuffled = shuffledRows(rows, queryNumber)
+  const shuffled = randomOrder(rows, mulberry32(queryNumber))
   const make = (kind: FilterKind, count: number): Omit<MeasuredFilter, 'names'> => {
     const wanted = Math.min(TOP_K, count)
     if (kind === 'near' || count === rows)
@@ -268,18 +268,4 @@ function leastOfBest(rows: Uint32Array, count: number, similarities: Float32Arra
     best.sort()
   }
   return best[0] ?? 0
-}
-
-/** Returns all rows in a pseudo-random order (Fisher–Yates) that depends on the seed alone. */
-function shuffledRows(rows: number, seed: number): Uint32Array {
-  const random = mulberry32(seed)
-  const order = new Uint32Array(rows)
-  for (let row = 0; row < rows; row++) order[row] = row
-  for (let last = rows - 1; last > 0; last--) {
-    const other = Math.floor(random() * (last + 1))
-    const row = order[last] ?? 0
-    order[last] = order[other] ?? 0
-    order[other] = row
-  }
-  return order
 }

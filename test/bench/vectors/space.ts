@@ -1,3 +1,4 @@
+import { randomOrder } from '#core/platform/seeded-random.ts'
 import { fillGaussian, gaussian, streamAt } from '../stream.ts'
 import { MODEL, deviations } from './model.ts'
 
@@ -89,7 +90,7 @@ const FURTHER_LAYERS = 2
  */
 function createRotation(dimensions: number, random: () => number): (vector: Float32Array) => void {
   const layers = Array.from({ length: Math.ceil(Math.log2(dimensions)) + FURTHER_LAYERS }, () => {
-    const pairs = shuffled(dimensions, random)
+    const pairs = randomOrder(dimensions, random)
     const angles = Array.from({ length: dimensions >> 1 }, () => 2 * Math.PI * random())
     return { pairs, cosines: Float64Array.from(angles, Math.cos), sines: Float64Array.from(angles, Math.sin) }
   })
@@ -104,18 +105,6 @@ function createRotation(dimensions: number, random: () => number): (vector: Floa
       }
     }
   }
-}
-
-/** A random order of 0 to `count` - 1, by Fisher and Yates. */
-function shuffled(count: number, random: () => number): Uint16Array<ArrayBuffer> {
-  const order = Uint16Array.from({ length: count }, (_, at) => at)
-  for (let last = count - 1; last > 0; last--) {
-    const at = Math.floor(random() * (last + 1))
-    const value = order[last] ?? 0
-    order[last] = order[at] ?? 0
-    order[at] = value
-  }
-  return order
 }
 
 /** The position whose content a passage has. */
