@@ -3,7 +3,6 @@ import { readRollbackPath, readRollbackPathTo } from '#core/db/activation-histor
 import type { RollbackPath, RollbackStep } from '#core/db/activation-history.ts'
 import { insertActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
-import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords } from '#core/domain/changes.ts'
@@ -27,11 +26,10 @@ export type ActivationPlan = Awaited<ReturnType<typeof planActivation>>
  */
 export async function planActivation(operator: Operator, versionId: string) {
   const { id, knowledge_base, knowledge_base_id, passages } = await versionNamed(operator.database, versionId)
-  const replaces = await activeVersion(operator, knowledge_base_id)
+  const { active_version_id: replaces, traced } = await knowledgeBaseNamed(operator.database, knowledge_base)
   const asked = { kind: 'activate', knowledge_base_id, expected_version_id: replaces } as const
   const found = await readVersion(operator.database, id)
   const { version, approved } = await checkActivatable(operator.database, asked, found)
-  const base = await findKnowledgeBase(operator.database, knowledge_base)
   const changes = version.comparison?.changes ?? undefined
   return {
     version_id: id,
@@ -39,7 +37,7 @@ export async function planActivation(operator: Operator, versionId: string) {
     /** The version that is active now; null if none is. */
     replaces,
     /** Whether the public source trace is on. */
-    traced: base?.traced ?? false,
+    traced,
     /** `169 → 10 passages, 159 removed, 3 changed`. */
     changes: changes === undefined ? `first version: ${passages} passages` : changesInWords(changes),
     approved: approved ?? { reviewers: [], accepted: [] },
