@@ -14,6 +14,7 @@ import { createCaller, service } from './service.ts'
 import { outcomeOf } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
+import { withClient } from '#test/support/postgres.ts'
 
 /** The contract's bound on how long a change may take to reach every gateway. */
 const EFFECT_MS = 5_000
@@ -188,18 +189,13 @@ describe('Keys: the audit trail', () => {
   })
 
   test.each(['audit', 'ledger'])("the services' role can neither change nor delete rows of %s", async (table) => {
-    const { default: pg } = await import('pg')
-    const client = new pg.Client({ connectionString: service.settings.gatewayDatabaseUrl })
-    await client.connect()
-    try {
+    await withClient(service.settings.gatewayDatabaseUrl, async (client) => {
       for (const statement of [
         `update ${table} set ${table === 'audit' ? "actor = 'x'" : 'charged = false'}`,
         `delete from ${table}`,
         `truncate ${table}`,
       ])
         await expect(client.query(statement)).rejects.toThrow(/permission denied/)
-    } finally {
-      await client.end()
-    }
+    })
   })
 })

@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 import { knownModel } from '#core/embedding/known-models.ts'
@@ -11,6 +10,7 @@ import { migrate } from '#core/db/schema.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { composeFaults, parseCompose, substitute, type Compose } from './compose-rules.ts'
+import { withClient } from '#test/support/postgres.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
@@ -40,13 +40,7 @@ function service(compose: Compose, name: string): Compose['services'][string] {
 }
 
 async function queryAs(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
+  await withClient(url, (client) => client.query(sql))
 }
 
 test('every variable, health check, dependency, port and image of docker-compose.yml is sound', () => {

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readAuditHead } from '#core/db/audit.ts'
 import { readConfirmed } from '#core/limits/confirmed.ts'
@@ -9,6 +8,7 @@ import { commandLine } from '#test/support/operator-cli.ts'
 import { withRedis } from '#test/support/redis.ts'
 import { startTestService, type Caller, type TestService } from '#test/support/service.ts'
 import { expectEventually, until } from '#test/support/until.ts'
+import { withClient } from '#test/support/postgres.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -21,16 +21,12 @@ async function alone(...statements: readonly string[]): Promise<void> {
   const url = new URL(service.database.ownerUrl)
   const { name } = service.database
   url.pathname = '/postgres'
-  const client = new pg.Client({ connectionString: url.href })
-  await client.connect()
-  try {
+  await withClient(url.href, async (client) => {
     await client.query(`alter database ${name} allow_connections false`)
     await client.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [name])
     for (const statement of statements) await client.query(statement)
     await client.query(`alter database ${name} allow_connections true`)
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 const served = (caller: Caller): Promise<unknown> =>

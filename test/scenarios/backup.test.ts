@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
@@ -10,7 +10,7 @@ import { readManifest, writeManifest } from '#operator/actions/backup/manifest.t
 import { startGateway, startJobs, startSearchNode, storeUrl } from '#operator/demo/local/stack.ts'
 import { folderOfFile, folderOfTest } from '#test/support/folder.ts'
 import { everythingStored, commandLine, type Cli } from '#test/support/operator-cli.ts'
-import { openTestDatabase, type TestDatabase } from '#test/support/postgres.ts'
+import { openTestDatabase, withClient, type TestDatabase } from '#test/support/postgres.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { startTestService, type Caller, type TestService } from '#test/support/service.ts'
 import { until } from '#test/support/until.ts'
@@ -48,15 +48,8 @@ async function emptyDatabase(): Promise<TestDatabase> {
   return database
 }
 
-async function withOwner<T>({ ownerUrl }: TestDatabase, work: (owner: pg.Client) => Promise<T>): Promise<T> {
-  const owner = new pg.Client({ connectionString: ownerUrl })
-  await owner.connect()
-  try {
-    return await work(owner)
-  } finally {
-    await owner.end()
-  }
-}
+const withOwner = <T>({ ownerUrl }: TestDatabase, work: (owner: pg.Client) => Promise<T>): Promise<T> =>
+  withClient(ownerUrl, work)
 
 const filesOf = (at: string): readonly string[] =>
   readdirSync(at, { recursive: true, withFileTypes: true })

@@ -1,4 +1,3 @@
-import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { openDatabase } from '#core/db/pool.ts'
 import { provisionLogins } from '#core/db/provision.ts'
@@ -7,6 +6,7 @@ import { createLog } from '#core/platform/log.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 import { folderOfFile } from '#test/support/folder.ts'
+import { withClient } from '#test/support/postgres.ts'
 
 /** A cluster of its own: logins belong to the whole cluster. */
 const folder = folderOfFile()
@@ -16,13 +16,7 @@ afterAll(async () => {
 })
 
 async function query(url: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows
-  } finally {
-    await client.end()
-  }
+  return withClient(url, async (client) => (await client.query<Record<string, unknown>>(sql)).rows)
 }
 
 async function rolesNow(): Promise<unknown> {

@@ -1,22 +1,15 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isReachable } from '#core/db/provision.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
-import { openTestDatabase, type TestDatabase } from '#test/support/postgres.ts'
+import { openTestDatabase, withClient, type TestDatabase } from '#test/support/postgres.ts'
 import { openTestRedis, startOwnRedis } from '#test/support/redis.ts'
 import { folderOfTest } from '#test/support/folder.ts'
 
 async function rowsOf(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows
-  } finally {
-    await client.end()
-  }
+  return withClient(url, async (client) => (await client.query<Record<string, unknown>>(sql)).rows)
 }
 
 describe('a database of the run', () => {
