@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { groundsSchema } from './reservations.ts'
 import { changes, oneRowOf, rowOf, rowsOf, valueOf } from './rows.ts'
 
 const values = z.array(z.string())
@@ -49,6 +50,8 @@ const requestRow = z.object({
       rerank_order: z.array(z.int()).nullable(),
     })
     .nullable(),
+  /** Of an abstention of the last 30 days; null else, and once erased. */
+  grounds: groundsSchema.nullable(),
   fingerprint: z.instanceof(Buffer),
   fingerprint_epoch: z.int(),
   /** Null once erased. */
@@ -64,7 +67,7 @@ export const readRequest = rowOf(requestRow)<[id: string]>`
   select r.id, r.trace_id, r.state, r.organization_id, o.name as organization, c.name as client, r.environment,
     k.prefix as api_key, r.api_key_id, r.entitlement_id, p.name as plan, b.slug as knowledge_base, r.version_id,
     encode(r.projection, 'hex') as projection, v.profile_id, r.in_force_on::text, r.filters, r.idempotency_digest is not null as idempotency_key, r.admitted_at,
-    r.finished_at, r.outcome, r.replay, r.fingerprint, r.fingerprint_epoch, f.wrapped as fingerprint_key, l.charged,
+    r.finished_at, r.outcome, r.replay, a.grounds, r.fingerprint, r.fingerprint_epoch, f.wrapped as fingerprint_key, l.charged,
     l.appended_at
   from reservations r
   join organizations o on o.id = r.organization_id
@@ -75,6 +78,7 @@ export const readRequest = rowOf(requestRow)<[id: string]>`
   left join corpus_versions v on v.id = r.version_id
   left join fingerprint_keys f on f.organization_id = r.organization_id and f.epoch = r.fingerprint_epoch
   left join ledger l on l.reservation_id = r.id
+  left join abstentions a on a.reservation_id = r.id
   where r.id = $1`
 
 const oneId = valueOf(z.uuid().optional())
@@ -127,6 +131,12 @@ export const listRequests = rowsOf(listRow).from(
   join knowledge_bases b on b.id = r.knowledge_base_id
   where r.organization_id = $1 and r.client_id = $2 and r.admitted_at >= $3
   order by r.admitted_at desc limit $4`
+
+/** The grounds of abstentions are forgotten after `$1` days. @returns how many were forgotten. */
+export const forgetGrounds = changes<[days: number, limit: number]>`
+  delete from abstentions where reservation_id in (
+    select reservation_id from abstentions where recorded_at < now() - make_interval(days => $1)
+    order by recorded_at limit $2)`
 
 /**
  * Forgets Idempotency-Keys and digests of bodies of requests that were admitted at least `$1` days ago. An open request

@@ -105,11 +105,30 @@ export interface Replay {
   readonly rerank_order: readonly number[] | null
 }
 
+/** Why a request abstained, in the order of the list: without text of query or passage. */
+export const groundsSchema = z.object({
+  /** Passages that the filters left. */
+  allowed: z.int(),
+  /** Unsupported references of the query by their reason. */
+  unsupported: z.record(z.string(), z.int()),
+  candidates: z.array(
+    z.object({
+      chunk_id: z.string(),
+      score: z.number(),
+      /** By the profile's reader, where it decided. */
+      read: z.number().optional(),
+    }),
+  ),
+})
+export type Grounds = z.infer<typeof groundsSchema>
+
 export interface Delivered {
   readonly id: string
   readonly outcome: Outcome
   readonly served: readonly ServedPassage[]
   readonly replay: Replay
+  /** Of an abstention. */
+  readonly grounds?: Grounds | undefined
   /** Time after the reservation during which this outcome may be recorded; a statement that arrives later fails. */
   readonly withinMs: number
 }

@@ -55,6 +55,8 @@ export const LIMIT_BOUNDS = {
   settlementsEndMs: 2_000,
   /** Time for which a refund is tried after an outcome of which Postgres told nothing. */
   uncertainRefundMs: 600_000,
+  /** Passages that are kept of an abstention, best first. */
+  groundsPassagesMax: 5,
 
   // Counters. Those of one request outlive its window or deadline a little; `admit.lua` has the same times.
   /** Longer than any month, so that no count of the current month expires. */

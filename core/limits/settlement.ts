@@ -27,7 +27,7 @@ export interface Charge {
 }
 
 /** What is delivered, as Postgres keeps it. */
-export type Delivery = Pick<Delivered, 'outcome' | 'served' | 'replay'>
+export type Delivery = Pick<Delivered, 'outcome' | 'served' | 'replay' | 'grounds'>
 
 export type RefundState = 'refunded' | 'failed' | 'delivered' | 'gone'
 

@@ -3,6 +3,8 @@ import { sha256 } from '#core/platform/digest.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
+import type { Grounds } from '#core/db/reservations.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Admitted } from './admit.ts'
 import type { BoundedReply } from './bound.ts'
@@ -77,13 +79,25 @@ export async function record(
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.order ?? null,
   }
+  const grounds = abstention.decision === 'abstain' ? groundsOf(evidence) : undefined
   const leftMs = PLATFORM_BOUNDS.requestDeadlineMs - context.timings.totalMs()
   const delivered = await context.timings.wait(
     'postgres',
-    deps.settlement.deliver(charge, { outcome, served, replay }, leftMs),
+    deps.settlement.deliver(charge, { outcome, served, replay, grounds }, leftMs),
   )
   if (!delivered)
     throw new ServiceError('INTERNAL_UNAVAILABLE', {
       cause: new Error('the reservation was settled before its reply was ready'),
     })
+}
+
+function groundsOf({ allowed, unsupported, passages, read }: Evidence): Grounds {
+  const reasons = Map.groupBy(unsupported, ({ reason }) => reason)
+  return {
+    allowed,
+    unsupported: Object.fromEntries([...reasons].map(([reason, all]) => [reason, all.length])),
+    candidates: passages
+      .slice(0, LIMIT_BOUNDS.groundsPassagesMax)
+      .map(({ chunkId, score }, at) => ({ chunk_id: chunkId, score, read: read?.[at] })),
+  }
 }

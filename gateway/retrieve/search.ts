@@ -12,8 +12,8 @@ export interface SearchDeps {
   readonly searchTier: Pick<SearchTier, 'search'>
 }
 
-/** The ranked passages, their query performance predictors and the unsupported references of the query. */
-export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'> & {
+/** The ranked passages of those allowed, their query performance predictors and the query's unsupported references. */
+export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported' | 'allowed'> & {
   /** Positions in the list of the search, if a reader ordered it. */
   readonly order?: readonly number[]
   /** Scores of the first passages by the profile's reader, where they decide; absent: nothing was read. */

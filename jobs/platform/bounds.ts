@@ -45,10 +45,11 @@ export const JOB_BOUNDS = {
   garbageNamesMax: 1_000,
   /** Days for which an Idempotency-Key is held; the guard of the table has the same. */
   idempotencyKeptDays: 30,
-  idempotencyBatchMax: 1_000,
-  /** Days for which a capture that found nothing new is known, and how many one run forgets. */
+  /** Days for which it is known why a request abstained. */
+  groundsKeptDays: 30,
+  /** Days for which a capture that found nothing new is known. */
   capturesKeptDays: 30,
-  capturesForgottenMax: 10_000,
+  forgottenBatchMax: 1_000,
   /** Versions, and captured files, that one run of the retention lets go. */
   retentionItemsMax: 10_000,
 

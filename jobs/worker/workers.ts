@@ -26,7 +26,7 @@ import { writeTrace } from '../trace/pipeline.ts'
 import { z } from 'zod'
 import { appendLedgerEntries } from '#core/db/ledger.ts'
 import { forgetCaptures } from '#core/db/sources.ts'
-import { forgetIdempotencyKeys } from '#core/db/requests.ts'
+import { forgetGrounds, forgetIdempotencyKeys } from '#core/db/requests.ts'
 
 export interface JobsDeps {
   readonly database: Database
@@ -243,7 +243,7 @@ function maintenance(deps: JobsDeps, queues: Readonly<Record<'build' | 'activate
       name: 'tidy',
       everyMs: JOB_BOUNDS.garbageCollectionEveryMs,
       locked: true,
-      run: () => Promise.all([collectGarbage(deps), forgetKeys(deps), forgetOldCaptures(deps)]),
+      run: () => Promise.all([collectGarbage(deps), forgetOld(deps)]),
     },
   ]
 }
@@ -256,38 +256,27 @@ export async function processLedgerJob(database: Queryable, payload: unknown): P
   await appendLedgerEntries(database, payloadSchema.parse(payload).ids)
 }
 
-/** Forgets old captures that found nothing new, a batch a run: a short schedule makes many of them. */
-export async function forgetOldCaptures({
-  database,
-  log,
-}: {
-  readonly database: Database
-  readonly log: Log
-}): Promise<number> {
-  const forgotten = await forgetCaptures(database, JOB_BOUNDS.capturesKeptDays, JOB_BOUNDS.capturesForgottenMax)
-  if (forgotten > 0) log.info('captures forgotten', { forgotten })
-  return forgotten
-}
+const FORGOTTEN = {
+  idempotency_keys: [forgetIdempotencyKeys, JOB_BOUNDS.idempotencyKeptDays],
+  grounds_of_abstentions: [forgetGrounds, JOB_BOUNDS.groundsKeptDays],
+  // A short schedule makes many captures that find nothing new.
+  captures: [forgetCaptures, JOB_BOUNDS.capturesKeptDays],
+} as const
 
 /**
- * Forgets Idempotency-Keys past the time for which they are held, in batches until none is due or the next run begins.
- * A reserved request and one without a ledger entry keep theirs. Runs may repeat or overlap.
- * @returns how many were forgotten.
+ * Forgets what is past the days for which it is kept, in batches until nothing is due or the next run begins. Runs may
+ * repeat or overlap. @returns how many of each were forgotten.
  */
-export async function forgetKeys({
-  database,
-  log,
-}: {
-  readonly database: Database
-  readonly log: Log
-}): Promise<number> {
+export async function forgetOld({ database, log }: { readonly database: Database; readonly log: Log }) {
   const endsAtMs = performance.now() + JOB_BOUNDS.garbageCollectionEveryMs
-  let forgotten = 0
-  for (;;) {
-    const batch = await forgetIdempotencyKeys(database, JOB_BOUNDS.idempotencyKeptDays, JOB_BOUNDS.idempotencyBatchMax)
-    forgotten += batch
-    if (batch < JOB_BOUNDS.idempotencyBatchMax || performance.now() > endsAtMs) break
+  const forgotten: Record<string, number> = {}
+  for (const [what, [forget, days]] of Object.entries(FORGOTTEN)) {
+    let batch: number
+    do {
+      batch = await forget(database, days, JOB_BOUNDS.forgottenBatchMax)
+      if (batch > 0) forgotten[what] = (forgotten[what] ?? 0) + batch
+    } while (batch === JOB_BOUNDS.forgottenBatchMax && performance.now() < endsAtMs)
   }
-  if (forgotten > 0) log.info('idempotency keys forgotten', { forgotten })
+  if (Object.keys(forgotten).length > 0) log.info('forgotten', forgotten)
   return forgotten
 }

@@ -166,7 +166,7 @@ function shownRequest(row: RequestRow): object {
     trace_id: publicTraceId(row.trace_id),
     state: row.state,
     charged: row.charged ?? (row.state === 'delivered' || row.state === 'failed'),
-    why: whyOf(row, error),
+    why: whyOf(row, error, outcome),
     organization: row.organization,
     client: row.client,
     environment: row.environment,
@@ -185,6 +185,7 @@ function shownRequest(row: RequestRow): object {
     finished_at: row.finished_at,
     ...outcome,
     error_code: error ?? null,
+    considered: row.grounds,
     passages: (Array.isArray(chunks) ? chunks : []).map((chunk, at) => ({
       chunk_id: String(chunk),
       text_sha256: texts[at] ?? null,
@@ -195,12 +196,45 @@ function shownRequest(row: RequestRow): object {
   }
 }
 
-function whyOf({ state }: RequestRow, error: unknown): string {
+const UNSUPPORTED = { not_in_corpus: 'not held', outside_filters: 'outside the filters', withdrawn: 'withdrawn' }
+
+const decidedSchema = z.object({
+  decision: z.enum(['answer', 'abstain']),
+  observed_value: z.number(),
+  threshold: z.number(),
+})
+
+/** One sentence. The grounds are forgotten after 30 days; value and threshold stay. */
+function whyDecided(grounds: RequestRow['grounds'], outcome: object): string {
+  const { decision, observed_value: value, threshold } = decidedSchema.parse(outcome)
+  const worth = `the evidence is worth ${value.toFixed(3)}`
+  if (decision === 'answer')
+    return `an answer was delivered, because ${worth}, which reaches the threshold ${threshold.toFixed(3)}`
+  const named = Object.entries(UNSUPPORTED).flatMap(([reason, said]) => {
+    const count = grounds?.unsupported[reason] ?? 0
+    return count === 0
+      ? []
+      : [`${count} of the provisions that the question names ${count === 1 ? 'is' : 'are'} ${said}`]
+  })
+  const because =
+    grounds?.allowed === 0
+      ? 'the filters leave no passage'
+      : named.length > 0
+        ? named.join(' and ')
+        : grounds?.candidates.length === 0
+          ? 'no passage shares a word or a vector with the question'
+          : value < threshold
+            ? `${worth}, which is below the threshold ${threshold.toFixed(3)}`
+            : 'of a reason that is no longer on record'
+  return `an abstention was delivered, because ${because}`
+}
+
+function whyOf({ state, grounds }: RequestRow, error: unknown, outcome: object): string {
   switch (state) {
     case 'open':
       return 'it is under way, or its gateway ended and the sweeper will refund it'
     case 'delivered':
-      return 'an answer or an abstention was delivered'
+      return whyDecided(grounds, outcome)
     case 'refunded':
       return `the caller was refused with ${String(error)}, and day and month were given back`
     case 'failed':

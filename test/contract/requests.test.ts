@@ -3,6 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { groundsSchema } from '#core/db/reservations.ts'
+import { createLog } from '#core/platform/log.ts'
+import { forgetOld } from '#jobs/worker/workers.ts'
 import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { storeUrl } from '#operator/demo/local/stack.ts'
 import { eraseFingerprints } from '#operator/actions/fingerprints.ts'
@@ -83,11 +86,27 @@ describe('A request can be looked up and run again', () => {
     expect(listed).toMatchObject([{ request_id, decision: 'answer', state: 'delivered' }])
   })
 
-  test('an abstention: the replay is equal', async () => {
+  test('an abstention: the replay is equal, and its grounds are on record without text', async () => {
     const caller = await createCaller()
     const { request_id } = (await caller.ask({ query: ABSTAINED_QUERY })).retrieved()
-    expect(await show(request_id)).toMatchObject({ state: 'delivered', decision: 'abstain', passages: [] })
+    expect(await show(request_id)).toMatchObject({
+      state: 'delivered',
+      why: expect.stringMatching(
+        /^an abstention was delivered, because the evidence is worth 0\.\d{3}, which is below/,
+      ),
+      decision: 'abstain',
+      passages: [],
+      considered: { allowed: expect.any(Number), unsupported: {}, candidates: expect.any(Array) },
+    })
     expect((await replay(request_id, ABSTAINED_QUERY)).code).toBe(0)
+    const named = (await caller.ask({ query: `${ANSWERED_QUERY} What does § 4711 BGB say?` })).retrieved()
+    const { why, considered } = await show(named.request_id)
+    expect(why).toMatch(/because 1 of the provisions that the question names is not held$/)
+    const grounds = groundsSchema.parse(considered)
+    expect([grounds.unsupported, grounds.candidates.length]).toEqual([{ not_in_corpus: 1 }, 5])
+    await withoutGuards(service.owner, "update abstentions set recorded_at = now() - interval '31 days'", [])
+    await forgetOld({ database: service.owner, log: createLog('test', 'silent') })
+    expect(await show(named.request_id)).toMatchObject({ why: expect.stringContaining('no longer'), considered: null })
   })
 
   test('a 503 that was refunded and one that was not say so, and have nothing to replay', async () => {
@@ -178,9 +197,11 @@ describe('A replay names what differs', () => {
   test('an erased fingerprint key is named: no query can be tested any more', async () => {
     const caller = await createCaller()
     const { request_id } = (await caller.ask()).retrieved()
+    const abstained = (await caller.ask({ query: ABSTAINED_QUERY })).retrieved()
     const serviceSecrets = parseServiceSecrets(settings.secrets.SERVICE_SECRET)
     await eraseFingerprints(service.operator, { organization: caller.organization, serviceSecrets })
     expect(await show(request_id)).toMatchObject({ fingerprint_key: 'erased' })
+    expect(await show(abstained.request_id)).toMatchObject({ decision: 'abstain', considered: null })
     expect(await replay(request_id, ANSWERED_QUERY)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('was erased'),

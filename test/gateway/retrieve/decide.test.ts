@@ -23,7 +23,13 @@ const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> =>
   pinnedRequest({ parameters: { calibration: { ...calibration, threshold } } })
 
 function evidence(change: Partial<Evidence> = {}): Evidence {
-  return { passages: [foundPassage(0)], predictors: measured({ first_coverage: 0.5 }), unsupported: [], ...change }
+  return {
+    passages: [foundPassage(0)],
+    allowed: 1,
+    predictors: measured({ first_coverage: 0.5 }),
+    unsupported: [],
+    ...change,
+  }
 }
 
 const named: UnsupportedReference = { text: 'Art. 99 GDPR', normalized: 'celex:32016R0679#99', reason: 'not_in_corpus' }

@@ -21,7 +21,7 @@ const slot = { whileReleased: <T>(work: () => Promise<T>): Promise<T> => work() 
 
 function found(count: number): Evidence {
   const passages = Array.from({ length: count }, (_, row) => foundPassage(row))
-  return { passages, predictors: measured(), unsupported: [] }
+  return { passages, allowed: count, predictors: measured(), unsupported: [] }
 }
 const rowsOf = ({ passages }: Pick<Evidence, 'passages'>): number[] => passages.map(({ row }) => row)
 

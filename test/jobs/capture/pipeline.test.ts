@@ -14,7 +14,7 @@ import { sortPassages } from '#jobs/version-build/sort.ts'
 import { createLog } from '#core/platform/log.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/run-child.ts'
-import { forgetOldCaptures } from '#jobs/worker/workers.ts'
+import { forgetOld } from '#jobs/worker/workers.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#operator/actions/sources.ts'
 import { QUIET_BUILD } from '#test/jobs/version-build/quiet-build.ts'
@@ -256,7 +256,7 @@ test('captures that found nothing new are forgotten, but no change, the one in f
   for (const outcome of outcomes)
     await insertCapture(jobs, { source_id: id, outcome, message: null, files: outcome === 'failed' ? null : [] })
   await owner.query("update captures set captured_at = now() - interval '31 days' where source_id = $1", [id])
-  expect(await forgetOldCaptures({ database: jobs, log: createLog('test', 'silent') })).toBe(3)
+  expect(await forgetOld({ database: jobs, log: createLog('test', 'silent') })).toEqual({ captures: 3 })
   expect((await lastCaptures(jobs, id, 9)).map(({ outcome }) => outcome)).toEqual(['failed', 'unchanged', 'changed'])
 })
 
