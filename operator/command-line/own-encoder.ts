@@ -71,18 +71,18 @@ export function flagsWith<T extends EmbeddingFlags>(flags: T, { baseUrl, model }
 
 /**
  * Runs work while the encoder of `--model` runs, if the flags name one.
- * @param use gets flags that name its endpoint, and a signal that is also aborted when it ends.
+ * @param use gets flags that name its endpoint, a signal that is also aborted when it ends, and the model's digest.
  */
 export async function withOwnEncoder<F extends EmbeddingFlags, T>(
   flags: F,
   signal: AbortSignal,
-  use: (flags: F, signal: AbortSignal) => Promise<T>,
+  use: (flags: F, signal: AbortSignal, digest?: string) => Promise<T>,
 ): Promise<T> {
   const { model } = flags
   if (model === undefined) return await use(flags, signal)
   const encoder = await startOwnEncoder({ ...flags, model })
   try {
-    return await use(flagsWith(flags, encoder), AbortSignal.any([signal, encoder.ended]))
+    return await use(flagsWith(flags, encoder), AbortSignal.any([signal, encoder.ended]), encoder.digest)
   } finally {
     await encoder.stop()
   }

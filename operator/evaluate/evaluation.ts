@@ -121,7 +121,13 @@ async function askBuilt(
     reader: read?.figures,
   })
   const ranked = servedOf(measured.outcomes).filter(({ figures }) => figures !== undefined).length
-  return { report, sections: dataSetSections(report, artifact.manifest.documents, ranked) }
+  const perQuestion = Object.fromEntries(
+    questions.flatMap(({ id }, at) => {
+      const figures = servedOf(measured.outcomes)[at]?.figures
+      return figures === undefined ? [] : [[id, figures] as const]
+    }),
+  )
+  return { report, perQuestion, sections: dataSetSections(report, artifact.manifest.documents, ranked) }
 }
 
 /**

@@ -127,6 +127,7 @@ Examples:
   npm run evaluate -- ./rules --fit-queries ./rules/queries_dev.jsonl --fit-qrels ./rules/qrels_dev.tsv
   npm run evaluate -- --corpus ./eu --questions ./questions/eu.jsonl --json field.json
   npm run evaluate -- --corpus ./de --questions ./de.jsonl --corpus ./fr --questions ./fr.jsonl
+  npm run evaluate -- compare words.json model.json
 
 Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
 
@@ -195,6 +196,20 @@ function setsOf(parts: readonly Part[]): readonly FieldQuestionSet[] | string {
     sets.push({ corpus, questions, tuning: valuesOf('tuning'), rewritings, mapping, searchQuestions })
   }
   return sets
+}
+
+/** @returns the files of `compare`. @throws CommanderError as `evaluateFlags`. */
+export function comparedFiles(args: readonly string[]): [before: string, after: string] {
+  const command = new Command('compare')
+    .description('Compares two evaluations of the same questions, each by its file of --json.')
+    .argument('<before.json>')
+    .argument('<after.json>')
+    .helpOption('--help', 'show this')
+    .allowExcessArguments(false)
+    .exitOverride()
+    .parse([...args], { from: 'user' })
+  const [before = '', after = ''] = command.args
+  return [before, after]
 }
 
 /** Returns 0 where help was requested, 2 for invalid arguments, undefined for any other error. */

@@ -9,11 +9,13 @@ import { figuresOf } from '#jobs/evaluation/report.ts'
 import { withOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
 import { renderPage as renderSections, renderText } from '#operator/command-line/sections.ts'
+import { aboutLines, aboutSection, startAbout, type About } from './about.ts'
+import { compareEvaluations } from './compare.ts'
 import { evaluateDataSet } from './evaluation.ts'
 import { evaluateFieldQuestions } from './field-questions/evaluation.ts'
 import { countsOf, sectionsOf } from './field-questions/figures.ts'
-import { detailLines } from './field-questions/judge.ts'
-import { evaluateFlags, usageExitCode, type DataSetFlags, type FieldQuestionFlags } from './flags.ts'
+import { detailLines, perQuestionOf } from './field-questions/judge.ts'
+import { comparedFiles, evaluateFlags, usageExitCode, type DataSetFlags, type FieldQuestionFlags } from './flags.ts'
 import type { EvaluationOutput } from './tools.ts'
 
 /** Exit code of a shell for SIGINT. */
@@ -38,13 +40,22 @@ process.exitCode = await run(process.argv.slice(2), stop.signal)
 async function run(args: readonly string[], stopped: AbortSignal): Promise<0 | 1 | 2 | typeof INTERRUPTED> {
   const progress = createProgress(process.stderr)
   const notes: string[] = []
-  const output = { progress: progress.update.bind(progress), note: (sentence: string) => void notes.push(sentence) }
+  const { counting, finish } = startAbout(args)
+  const note = (sentence: string): void => void notes.push(sentence)
+  const output = { progress: progress.update.bind(progress), note, counting }
   try {
+    if (args[0] === 'compare') {
+      process.stdout.write(`${renderText(compareEvaluations(...comparedFiles(args.slice(1))))}\n`)
+      return 0
+    }
     const flags = evaluateFlags(args)
     await assertWritable([flags.json, flags.html, 'details' in flags ? flags.details : undefined])
-    const { text, files } = await withOwnEncoder(flags, stopped, (own, either) => evaluate(own, output, either))
+    const { text, files } = await withOwnEncoder(flags, stopped, async (own, either, digest) => {
+      const about = (): About => finish(own.embeddingModel, digest)
+      return await evaluate(own, { ...output, about }, either)
+    })
     progress.end()
-    for (const note of notes) process.stderr.write(`note: ${note}\n`)
+    for (const each of notes) process.stderr.write(`note: ${each}\n`)
     process.stdout.write(`${text}\n`)
     for (const [path, content] of files) if (path !== undefined) await writeDurably(resolve(path), content)
     return 0
@@ -59,27 +70,29 @@ async function run(args: readonly string[], stopped: AbortSignal): Promise<0 | 1
 
 async function evaluate(
   flags: DataSetFlags | FieldQuestionFlags,
-  output: EvaluationOutput,
+  output: EvaluationOutput & { readonly about: () => About },
   signal: AbortSignal,
 ): Promise<EvaluationResult> {
   const json = (figures: object): string => `${JSON.stringify(figures, null, 2)}\n`
   if ('folder' in flags) {
-    const { report, sections } = await evaluateDataSet(flags, output, signal)
+    const { report, perQuestion, sections } = await evaluateDataSet(flags, output, signal)
+    const about = output.about()
     return {
-      text: renderText(sections),
+      text: renderText([...sections, aboutSection(about)]),
       files: [
-        [flags.json, json(figuresOf(report))],
-        [flags.html, renderPage(report)],
+        [flags.json, json({ ...figuresOf(report), about, per_question: perQuestion })],
+        [flags.html, renderPage(report, undefined, aboutLines(about))],
       ],
     }
   }
   const asked = await evaluateFieldQuestions(flags, output, signal)
   const counts = countsOf(asked)
-  const sections = sectionsOf(counts)
+  const about = output.about()
+  const sections = [...sectionsOf(counts), aboutSection(about)]
   return {
     text: renderText(sections),
     files: [
-      [flags.json, json(counts)],
+      [flags.json, json({ ...counts, about, per_question: perQuestionOf(asked.outcomes) })],
       [flags.html, renderSections('Field questions of versions without a question set', sections)],
       [flags.details, detailLines(asked.outcomes)],
     ],

@@ -1,3 +1,4 @@
+import type { Embedder } from '#core/embedding/embedder.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#operator/command-line/embedding-flags.ts'
 import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
 import { openFlaggedReader } from './reader.ts'
@@ -7,6 +8,8 @@ export interface EvaluationOutput {
   readonly progress: (stage: string, done: number, total: number, more?: string) => void
   /** Shows one sentence to the user. */
   readonly note: (sentence: string) => void
+  /** Counts the tokens of an embedder; absent: nobody asks for them. */
+  readonly counting?: (embedder: Embedder) => Embedder
 }
 
 export type EvaluationTools = Awaited<ReturnType<typeof openTools>>
@@ -18,7 +21,8 @@ export async function openTools(
   output: EvaluationOutput,
   signal: AbortSignal,
 ) {
-  const embedder = await openFlaggedEmbedder(flags, signal, output.note)
+  const opened = await openFlaggedEmbedder(flags, signal, output.note)
+  const embedder = opened && (output.counting?.(opened) ?? opened)
   const reader = await openFlaggedReader(flags, questions, signal)
   return { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
 }

@@ -40,16 +40,17 @@ export interface ReviewSections {
 /**
  * Renders the report as one self-contained HTML page without external resources; all text is escaped. The same report
  * gives the same bytes.
- * @param review undefined: a page of figures, without scripts.
+ * @param review undefined: a page of figures, without scripts. @param notes shown below these.
  */
-export function renderPage(report: EvaluationReport, review?: ReviewSections): string {
+export function renderPage(report: EvaluationReport, review?: ReviewSections, notes: readonly string[] = []): string {
   const { tone, word, sentence } = verdictOf(report)
   const id = report.version_id
   const version = id === null ? NOTHING : html`<p class="soft small">Version <code>${id}</code></p>`
   const measured = html`<p class="verdict ${tone}"><b>${word}.</b> ${sentence}</p>
     ${facts(report)} ${review?.tables ?? NOTHING} ${gatesTable(report.gates)} ${rankingTable(report)}
     ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecallTable(report)}
-    ${missesSection(report)} ${searchQuestionsSection(report)}`
+    ${missesSection(report)} ${searchQuestionsSection(report)}
+    ${notes.map((note) => html`<p class="soft small">${note}</p>`)}`
   if (review === undefined) return renderDocument(`Evaluation of ${report.dataset}`, html`${version} ${measured}`)
   return renderDocument(
     review.title,

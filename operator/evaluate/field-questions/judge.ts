@@ -1,3 +1,4 @@
+import type { PerQuestion } from '../about.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { decideOn } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
@@ -42,6 +43,21 @@ export function firstRight({ relevant }: FieldQuestion, passages: SearchResult['
     // A number distinguishes records of one id (`numberedId`).
     .findIndex(({ sourceId }) => relevant.has(sourceId) || relevant.has(sourceId.replace(/~\d+$/, '')))
   return at === -1 ? null : at + 1
+}
+
+/** Figures of each question by corpus and id: what is found, and of the right decision. */
+export function perQuestionOf(outcomes: readonly FieldQuestionOutcome[]): PerQuestion {
+  return Object.fromEntries(
+    outcomes.map(({ corpus, question: { id, label }, decision, rank }) => {
+      const at = servedOf(rank)
+      const answered = Number(decision === 'answer')
+      const found = { listed_first: Number(at === 1), listed_at5: Number(at !== null) }
+      return [
+        `${corpus} ${id}`,
+        label === 'answerable' ? { ...found, answered_answerable: answered } : { answered_unanswerable: answered },
+      ]
+    }),
+  )
 }
 
 /** Returns one JSON line for each question, in the order in which they were read. */

@@ -32,5 +32,17 @@ export const publishedFigures = z.strictObject({
     })
     .nullable(),
   filtered_recall: z.record(z.enum(['100', '50', '10', '1', '0.1', '0.01']), share),
+  about: z.strictObject({
+    release: z.string(),
+    commit: z.string(),
+    model: z.string().nullable(),
+    model_digest: z.string().nullable(),
+    settings: z.array(z.string()),
+    embedding_tokens: z.int(),
+    seconds: z.number().positive(),
+    rss_mb: z.int().positive(),
+  }),
+  /** By the id of each question. */
+  per_question: z.record(z.string(), z.record(z.enum(metrics), share)),
   latency_ms: z.strictObject({ p50: z.number().positive(), p99: z.number().positive() }),
 })

@@ -56,6 +56,8 @@ test('a data set is built, embedded, searched and judged without Postgres or Red
   expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked, 50 of them judged for ranking/)
   const figures = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'out', 'figures.json'), 'utf8')))
   expect(figures).toMatchObject({ passages: 50, queries: 80, abstention: { target_risk: 0.05, folds: 5 } })
+  expect(figures.about).toMatchObject({ settings: expect.arrayContaining([folder]), model: expect.any(String) })
+  expect(Object.keys(figures.per_question)).toHaveLength(50)
   for (const system of Object.values(figures.systems)) expect(system['recall@10']).toBeGreaterThan(0.9)
   expect(figures.abstention?.auroc).toBeGreaterThan(0.9)
   expect(figures.latency_ms.p99).toBeGreaterThanOrEqual(figures.latency_ms.p50)
