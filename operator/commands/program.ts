@@ -1,6 +1,9 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
 import { COMMIT, RELEASE } from '#core/platform/release.ts'
 import { failureOf } from '../command-line/failure.ts'
 import { OperatorCommand, addCommands, type Commands, type Console } from '../command-line/command.ts'
+import { offline } from '../command-line/verbs.ts'
 
 const WALK = `
 From an empty database to a client that may ask:
@@ -57,7 +60,49 @@ const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{
   [['audit'], () => import('./audit.ts')],
   [['backup'], () => import('./backup.ts')],
   [['restore'], () => import('./restore.ts')],
+  [['completion'], () => Promise.resolve({ commands: completion })],
 ]
+
+const completion: Commands = [
+  offline('completion [word]', 'print completion for bash of the word that runs this command line', {
+    notes:
+      'For an alias "op" of "npm run --silent operator --". zsh reads it after "autoload bashcompinit && bashcompinit".',
+    examples: ['completion', 'completion evidence-operator'],
+    input: {
+      word: z
+        .string()
+        .regex(/^[\w.-]+$/, 'must be a word of letters, digits, ".", "_" and "-"')
+        .default('op'),
+    },
+    async run({ word }) {
+      const program = await createProgram({ environment: {}, stdout: process.stdout, stderr: process.stderr })
+      const script = completionOf(program, word)
+      return [script, script]
+    },
+  }),
+]
+
+/** A case for what stands before the word: the commands and flags there, those of longer names first. */
+function casesOf({ commands, options }: Command, before: readonly string[]): readonly string[] {
+  const at = before.join(' ')
+  const words = [...commands.map((each) => each.name()), ...options.map(({ long }) => long ?? '')]
+  return [
+    ...commands.flatMap((each) => casesOf(each, [...before, each.name()])),
+    `    '${at}' | '${at} '*) words='${words.join(' ')}' ;;`,
+  ]
+}
+
+function completionOf(program: Command, word: string): string {
+  const name = `_${word.replaceAll(/\W/g, '_')}_words`
+  return `${name}() {
+  local words=''
+  case "\${COMP_WORDS[*]:1:COMP_CWORD-1}" in
+${casesOf(program, []).join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -F ${name} ${word}`
+}
 
 /** Runs a command line. @returns its exit code; what went wrong is one sentence on standard error. */
 export async function runProgram(args: readonly string[], console: Console): Promise<number> {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { createServer, type Socket } from 'node:net'
 import type { Command } from 'commander'
@@ -38,6 +39,7 @@ const OFFLINE = new Set([
   'models list',
   'reviewers keygen',
   'backup key',
+  'completion',
 ])
 const WHOLE = await createProgram(CONSOLE)
 const VERBS = leaves(WHOLE)
@@ -77,7 +79,7 @@ describe('help', () => {
       restore: 'run accept',
     }
     const alone = wordsOf(
-      'status doctor migrate explain ask inspect gc withdraw import activate rollback replay capture backup',
+      'status doctor migrate explain ask inspect gc withdraw import activate rollback replay capture backup completion',
     )
     const below = Object.entries(verbs).flatMap(([noun, names]) => wordsOf(names).map((name) => `${noun} ${name}`))
     expect(VERBS.map(({ path }) => path).sort()).toEqual([...alone, ...below].sort())
@@ -105,6 +107,20 @@ describe('help', () => {
       }
     },
   )
+
+  test('bash completes commands and flags by what stands before the word', async () => {
+    const { stdout: script } = await commandLine({}).run('completion', 'op')
+    const completed = (...words: readonly string[]): readonly string[] => {
+      const line = ['op', ...words].map((word) => `'${word}'`).join(' ')
+      const asked = `${script}\nCOMP_WORDS=(${line}); COMP_CWORD=${words.length}; _op_words; echo "\${COMPREPLY[*]}"`
+      return execFileSync('bash', ['-c', asked], { encoding: 'utf8' }).trim().split(' ')
+    }
+    expect(completed('know')).toEqual(['knowledge-bases'])
+    expect(completed('keys', '')).toEqual(['issue', 'list', 'rotate', 'revoke'])
+    expect(completed('import', '--source', 'x', '--know')).toEqual(['--knowledge-base'])
+    expect(completed('keys', 'issue', '--cl')).toEqual(['--client'])
+    expect(completed('keys', 'issue', '--client', 'x', '--env')).toEqual(['--environment'])
+  })
 
   test('required options are marked so', async () => {
     const { stdout } = await commandLine({}).run('keys issue --help')
