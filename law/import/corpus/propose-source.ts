@@ -2,6 +2,7 @@ import { stringify } from 'yaml'
 import { OperatorError } from '#core/platform/errors.ts'
 import { listSource, type SourceFile } from '#law/sources/list.ts'
 import { DATE_RULES, type DocumentFields, type ReadDate } from '#law/readers/document.ts'
+import { dayIn, dayInNumbers, dayInWords } from '#law/readers/format.ts'
 import { readBytes, readDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
@@ -34,6 +35,8 @@ interface Seen {
   readonly missing: readonly string[]
   /** Whether the file is read and holds law, so that nothing of it may be missing. */
   readonly holdsLaw: boolean
+  /** What the texts suggest for a field that is missing, in words. */
+  readonly guesses: ReadonlyMap<string, string>
 }
 
 const HEAD = `# What the files of this folder do not state. "operator import init" wrote it: correct it, then run "operator import".
@@ -76,7 +79,9 @@ async function seenIn({ path, sourceName: name }: SourceFile): Promise<Seen> {
     const [warning] = warnings
     if (records === 0) return unread(name, `${what}, no passage${warning === undefined ? '' : `: ${warning.message}`}`)
     const about = `${what}, ${records} ${records === 1 ? 'passage' : 'passages'}${inForce(fields.effectiveFrom)}`
-    return { name, about, missing: [...NEEDED.keys()].filter((field) => !stated.has(field)), holdsLaw: true }
+    const missing = [...NEEDED.keys()].filter((field) => !stated.has(field))
+    const guesses = missing.length === 0 ? new Map<string, string>() : guessesOf(provisions.map(({ text }) => text))
+    return { name, about, missing, holdsLaw: true, guesses }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
     return unread(name, `not read: ${error.message}${error.line === undefined ? '' : ` (line ${error.line})`}`)
@@ -84,7 +89,44 @@ async function seenIn({ path, sourceName: name }: SourceFile): Promise<Seen> {
 }
 
 function unread(name: string, about: string): Seen {
-  return { name, about, missing: [], holdsLaw: false }
+  return { name, about, missing: [], holdsLaw: false, guesses: new Map() }
+}
+
+/** Frequent words that no other of these languages has so often. */
+const FREQUENT: Readonly<Record<string, string>> = {
+  en: 'the of shall and',
+  de: 'der die und das nach',
+  fr: 'les des et dans aux',
+  es: 'los las del por y',
+  it: 'di della il dei che',
+  pt: 'da do dos não uma',
+  nl: 'het van een wordt de',
+  pl: 'się w na jest przez',
+  cs: 'se v na nebo podle',
+  sv: 'och som att av är',
+  da: 'og af til er ikke',
+}
+const GUESSED_CHARACTERS = 20_000
+const GUESSED_DAYS_MAX = 3
+
+function guessesOf(texts: readonly (string | undefined)[]): ReadonlyMap<string, string> {
+  const text = texts.join('\n').slice(0, GUESSED_CHARACTERS)
+  const counts = new Map<string, number>()
+  for (const word of text.match(/\p{L}+/gu) ?? []) counts.set(word, (counts.get(word) ?? 0) + 1)
+  const scored = Object.entries(FREQUENT).map(([language, words]) => {
+    return { language, score: words.split(' ').reduce((sum, word) => sum + (counts.get(word) ?? 0), 0) }
+  })
+  const [best, next] = scored.toSorted((a, b) => b.score - a.score)
+  const printed = text.match(
+    /\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.\d{4}|\d{1,2} \p{L}{3,9} \d{4}|\p{L}{3,9} \d{1,2}, \d{4}/gu,
+  )
+  const days = (printed ?? []).map((written) => dayIn(written) ?? dayInNumbers(written) ?? dayInWords(written))
+  const distinct = [...new Set(days.filter((day) => day !== undefined))].slice(0, GUESSED_DAYS_MAX)
+  const guesses = new Map<string, string>()
+  if (best !== undefined && best.score > 2 * (next?.score ?? 0)) guesses.set('language', `it reads as ${best.language}`)
+  for (const field of ['published_at', 'effective_at'])
+    if (distinct.length > 0) guesses.set(field, `it prints ${distinct.join(', ')}`)
+  return guesses
 }
 
 function oneLine(text: string): string {
@@ -131,16 +173,21 @@ function written(seen: readonly Seen[]): ProposedSource {
     const isShared = law.length === 1 || (without.length === law.length ? name !== 'title' : !OF_ONE_DOCUMENT.has(name))
     if (!isShared) single.add(name)
     sentences.push(`${whoLack(without, law)} ${name}: ${what}.`)
-    if (isShared) lines.push(`# ${whoLack(without, law)} ${what}.`, `${name}:`, '')
+    const guessed = without.flatMap(({ name: file, guesses }) =>
+      guesses.has(name) ? [`# ${file}: ${guesses.get(name)}`] : [],
+    )
+    if (isShared) lines.push(`# ${whoLack(without, law)} ${what}.`, ...guessed.slice(0, NAMED_MAX), `${name}:`, '')
   }
   lines.push('# Subjects that all files have, separated by commas; they may be empty.', 'subjects:')
   const apart = law.filter(({ missing }) => missing.some((name) => single.has(name)))
   if (apart.length > 0) lines.push('', 'files:')
-  for (const { name, missing } of apart)
+  for (const { name, missing, guesses } of apart) {
+    const hint = (field: string): string => [NEEDED.get(field), guesses.get(field)].filter(Boolean).join('; ')
     lines.push(
       `  ${stringify(name).trim()}:`,
-      ...missing.filter((each) => single.has(each)).map((each) => `    ${each}:  # ${NEEDED.get(each)}`),
+      ...missing.filter((each) => single.has(each)).map((each) => `    ${each}:  # ${hint(each)}`),
     )
+  }
   return { yaml: `${[HEAD, ...lines].join('\n')}\n`, sentences }
 }
 

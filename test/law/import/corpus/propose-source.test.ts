@@ -71,6 +71,24 @@ test('a title that some files lack is asked for by file', async () => {
   })
 })
 
+test('the words and printed days of a file suggest its language and days, as comments', async () => {
+  const german = '<h1>Imkerei</h1><p>Das Gesetz vom 3. März gilt ab dem 01.07.2021 und nach der Anhörung.</p>'
+  const english = '<h1>Bees</h1><p>The keeper of the hives shall register them by 4 May 2020 and the day of sale.</p>'
+  const pageOf = (body: string): string => `<!doctype html><html><body>${body}</body></html>`
+  await inFolder({ 'a.html': pageOf(german), 'b.html': pageOf(english) }, async (folder) => {
+    const { yaml } = await proposeSource(folder)
+    for (const hint of ['a.html: it reads as de', 'b.html: it reads as en', 'a.html: it prints 2021-07-01'])
+      expect(yaml).toContain(`# ${hint}\n`)
+    expect(yaml).toContain('# b.html: it prints 2020-05-04\neffective_at:\n')
+    expect(await importedWith(folder, `${filled(yaml)}\nlanguage: de\n`.replace('language:\n', ''))).toBe(2)
+  })
+  await inFolder({ 'a.html': pageOf(german), 'b.html': PAGE }, async (folder) => {
+    expect((await proposeSource(folder)).yaml).toMatch(
+      / {4}language: {2}# the language of the texts.*; it reads as de$/m,
+    )
+  })
+})
+
 test('what some files state is asked of the others by file, and nothing of a file that holds no law', async () => {
   const unmarked = PAGE.replace(' lang="en"', '')
   const notice = '<NOTICE><WORK><TITLE>A notice</TITLE></WORK></NOTICE>'
