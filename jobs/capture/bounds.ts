@@ -9,9 +9,10 @@ export const CAPTURE_BOUNDS = {
   /** Between two requests to one host. */
   hostPauseMs: 1_000,
   headerCharactersMax: 1_000,
-  /** The process of a capture: its time, with all answers of its hosts, and its memory beside the heap. */
+  /** A process that reads sources: its time, with all answers of hosts, its memory beside the heap, its processors. */
   captureTimeoutMs: 60 * 60_000,
   residentBeyondHeapMb: 1_024,
+  captureCpuSecondsMax: 2 * 60 * 60,
   everyMinutesMin: 5,
   everyMinutesMax: 525_600,
   messageCharactersMax: 2_000,

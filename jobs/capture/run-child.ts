@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { CAPTURE_OUTCOMES } from '#core/db/sources.ts'
 import { captureConfig, captureEnvironment, ownEnvironment } from '#jobs/platform/config.ts'
 import { runProgram, type ProgramOptions, type Unended } from '#jobs/version-build/run-program.ts'
-import { CAPTURE_BOUNDS } from './bounds.ts'
+import { readingBounds } from './run-apart.ts'
 
 /** Who captures and builds on a schedule, in the audit trail and on the builds. */
 export const SCHEDULED = 'scheduled capture'
@@ -40,10 +40,7 @@ export async function runCaptureChild(sourceId: string, options: ProgramOptions)
   const { ARTIFACT_STORE: store, SOURCE_ROOTS: roots } = captureConfig(environment)
   const folder = fileURLToPath(store)
   return await runProgram(program, [sourceId], (raw) => runSchema.safeParse(raw).data, {
-    bounds: {
-      residentMb: (options.heapMb ?? 0) + CAPTURE_BOUNDS.residentBeyondHeapMb,
-      timeoutMs: CAPTURE_BOUNDS.captureTimeoutMs,
-    },
+    bounds: readingBounds(options.heapMb ?? 0),
     ...options,
     environment,
     folders: { read: [folder, ...roots], write: [folder] },

@@ -15,8 +15,8 @@ export const BUILD_BOUNDS = {
   buildLostRunsMax: 3,
   buildHeartbeatEveryMs: 5_000,
   costWatchEveryMs: 250,
-  /** Processor time of a process with bounds, as a multiple of its time. */
-  processorsOfChild: 2,
+  /** Processor time of one run of a build, all its threads together. */
+  buildCpuSecondsMax: 172_800,
   /** Age of its last heartbeat after which a run counts as lost, and another one takes the build over. */
   buildLostAfterMs: 20_000,
   /** Time for which a failed build can be asked for again. Its stage outputs are kept a little longer. */

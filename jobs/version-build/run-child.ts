@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { BuildFence } from '#core/db/builds.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 import { runProgram, type ProgramOptions, type Unended } from './run-program.ts'
 import { BUILD_STAGES } from './progress.ts'
 
@@ -38,5 +39,7 @@ export async function runBuildChild(
     onProgress?.(data, pid)
     return undefined
   }
-  return await runProgram(program, [buildId, String(attempt)], onMessage, options)
+  // A provider may take days, and a version any memory that the heap's limit leaves.
+  const bounds = { residentMb: Infinity, timeoutMs: Infinity, cpuSeconds: BUILD_BOUNDS.buildCpuSecondsMax }
+  return await runProgram(program, [buildId, String(attempt)], onMessage, { bounds, ...options })
 }

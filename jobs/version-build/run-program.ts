@@ -5,6 +5,13 @@ import { ownEnvironment } from '#jobs/platform/config.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import { explainExit, oomKillCount } from './unexpected-exit.ts'
 
+/** Resident memory and time of a process, beyond which it is killed, and processor time, beyond which the kernel does. */
+export interface ProgramBounds {
+  readonly residentMb: number
+  readonly timeoutMs: number
+  readonly cpuSeconds: number
+}
+
 export interface ProgramOptions {
   /** Kills the process at once. */
   readonly signal?: AbortSignal
@@ -12,8 +19,7 @@ export interface ProgramOptions {
   readonly environment?: NodeJS.ProcessEnv
   /** Folders that it may read and write, besides the code; all that its account may if absent. It starts no process. */
   readonly folders?: { readonly read: readonly string[]; readonly write: readonly string[] }
-  /** Its resident memory and its time, beyond which it is killed. */
-  readonly bounds?: { readonly residentMb: number; readonly timeoutMs: number }
+  readonly bounds?: ProgramBounds
   /** Limit of the heap of each thread of the process; that of V8 if absent. */
   readonly heapMb?: number
 }
@@ -59,7 +65,7 @@ function childEnd<T>(
   const environment = options.environment ?? ownEnvironment()
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(program), args, {
-      ...limited(execArgvOf(options, environment), options),
+      ...limited(execArgvOf(options, environment), options.bounds),
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       // The rest is told, so that no file of the system shows it.
       env: Object.fromEntries(NODE_VARIABLES.map((name) => [name, environment[name]])),
@@ -103,15 +109,15 @@ function execArgvOf({ heapMb, folders }: ProgramOptions, { NODE_COMPILE_CACHE: c
 }
 
 /** The shell becomes the program, whose processor time the kernel bounds, also where the worker is gone. */
-function limited(execArgv: readonly string[], { bounds }: ProgramOptions) {
+export function limited(execArgv: readonly string[], bounds: ProgramBounds | undefined) {
   if (bounds === undefined) return { execArgv: [...execArgv] }
-  const seconds = Math.ceil((bounds.timeoutMs / 1_000) * BUILD_BOUNDS.processorsOfChild)
-  const script = `ulimit -t ${seconds} && exec "$0" "$@"`
+  // At a soft limit the kernel sends SIGXCPU; at a hard one SIGKILL, as it does for lack of memory.
+  const script = `ulimit -S -t ${bounds.cpuSeconds} && exec "$0" "$@"`
   return { execPath: '/bin/sh', execArgv: ['-c', script, process.execPath, ...execArgv] }
 }
 
 /** Kills a process that takes too much. @returns a function that says what it took; undefined: it kept within. */
-function watchCost(child: ChildProcess, { residentMb, timeoutMs }: NonNullable<ProgramOptions['bounds']>) {
+export function watchCost(child: ChildProcess, { residentMb, timeoutMs }: ProgramBounds) {
   const startedMs = performance.now()
   let overrun: string | undefined
   const watch = setInterval(() => {

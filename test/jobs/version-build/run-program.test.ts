@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { runApart } from '#jobs/capture/run-apart.ts'
 import { runProgram, type ProgramOptions } from '#jobs/version-build/run-program.ts'
 import { captureEnvironment } from '#jobs/platform/config.ts'
 import { folderOfFile } from '#test/support/folder.ts'
@@ -28,16 +32,40 @@ test('a process has no secret in its environment, and within its folders reads, 
 })
 
 test('a process that takes too much memory or time is killed, and what it took is said', async () => {
-  const timeoutMs = 600_000
-  const grown = await run('grow', { bounds: { residentMb: 256, timeoutMs } })
+  const bounds = { residentMb: 256, timeoutMs: 600_000, cpuSeconds: 1_200 }
+  const grown = await run('grow', { bounds })
   expect(grown).toMatchObject({ outcome: 'died', reason: 'it took more than 256 MB of memory' })
-  const hung = await run('hang', { bounds: { residentMb: 256, timeoutMs: 600 } })
+  const hung = await run('hang', { bounds: { ...bounds, timeoutMs: 600 } })
   expect(hung).toMatchObject({ outcome: 'died', reason: 'it took longer than 0.01 minutes' })
   // The kernel bounds its processor time, also where the parent is gone.
   const folders = { read: [folder, '/proc/self/limits'], write: [folder] }
   const cpuOf = (options: ProgramOptions): Promise<unknown> => run('cpu', { folders, ...options })
-  expect(await cpuOf({ bounds: { residentMb: 256, timeoutMs } })).toMatchObject({ outcome: 'looked', cpu: '1200' })
+  expect(await cpuOf({ bounds })).toMatchObject({ outcome: 'looked', cpu: '1200' })
   expect(await cpuOf({})).toMatchObject({ outcome: 'looked', cpu: 'unlimited' })
+})
+
+test.each([
+  ['that ends', 'process.exitCode = Number(process.argv[2])', 3, /^$/],
+  [
+    'that takes too much memory',
+    'setInterval((k) => k.push(Buffer.alloc(16e6, 1)), 5, [])',
+    1,
+    /took .* 256 MB of memory/,
+  ],
+  [
+    'that takes too much processor time',
+    'for (;;) continue',
+    1,
+    /^Nothing was stored, because it took too much processor/,
+  ],
+])('a command apart %s gives its exit code, or one sentence', async (_, code, exit, said) => {
+  const path = join(folder, 'apart.mjs')
+  writeFileSync(path, code)
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  expect(await runApart(pathToFileURL(path), ['3'], { residentMb: 256, timeoutMs: 600_000, cpuSeconds: 1 })).toBe(exit)
+  const lines = stderr.mock.calls.join('')
+  stderr.mockRestore()
+  expect(lines).toMatch(said)
 })
 
 test('the process of a capture gets no key that signs, and the URL of the database though it stands in a file', () => {
