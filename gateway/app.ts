@@ -9,6 +9,7 @@ import type { ClockCheck } from '#core/limits/clock-check.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import type { Outages } from './outages.ts'
 import { openApiDocument } from './openapi.ts'
 import { ownMs, type GatewayMetrics } from './metrics.ts'
 import { createIds, createRequestContext, type RequestContext } from './retrieve/request-context.ts'
@@ -19,6 +20,7 @@ import { detailsOf, invalid, retrievalRequestSchema } from './retrieve/schema.ts
 export interface AppDeps extends PipelineDeps {
   readonly lifecycle: Lifecycle
   readonly metrics: GatewayMetrics
+  readonly outages: Pick<Outages, 'finished'>
   readonly clock: Pick<ClockCheck, 'refusal'>
   readonly trustedProxies: readonly string[] | undefined
 }
@@ -140,10 +142,13 @@ function begin(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): Ser
 /** Sends a reply, and logs and counts the outcome. */
 function send(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, finished: Finished): FastifyReply {
   const { exchange, raw } = request
-  const { status, headers, body } = finished.reply
+  const { status, body } = finished.reply
+  const headers = { ...finished.reply.headers }
   if (deps.lifecycle.phase() !== 'serving' || !raw.complete) reply.header('connection', 'close')
   deps.metrics.finished(exchange, finished)
   logFinished(deps, exchange, finished)
+  const waitSeconds = deps.outages.finished(exchange, finished)
+  if (waitSeconds !== undefined) headers['retry-after'] = String(waitSeconds)
   return reply.code(status).headers(headers).send(body)
 }
 

@@ -29,8 +29,11 @@ export const GATEWAY_BOUNDS = {
 
   // Parts of one request.
   bodyReadTimeoutMs: 5_000,
-  /** Longest wait that a provider may ask of callers. */
+  /** `Retry-After` of a 503: this share of the outage so far, or what a provider asks for, up to a bound. */
+  retryAfterShare: 1 / 4,
   retryAfterMaxMs: 60_000,
+  /** Time after its last 503 from which the next one begins another outage. */
+  outageOverMs: 120_000,
   /** One node's share of the search time-out, so that time remains for another node if one hangs. */
   searchAttemptTimeoutMs: 1_200,
   /** Time for which a failed node is tried last. */
@@ -78,6 +81,10 @@ export const GATEWAY_BOUNDS = {
   /** Pause between two checks until the dependency is reached for the first time. */
   dependencyConnectEveryMs: 100,
   dependencyCheckTimeoutMs: 1_000,
+  /** Time for which the failure of a statement or a model counts that is not used again. */
+  failureCountsMs: 10_000,
+  /** Time after which it is looked who blocks a statement. */
+  statementSlowMs: 400,
   /** Time after the start in which a gateway waits, to be ready, for a search node with each active version. */
   versionsAwaitedMs: 60_000,
 
@@ -109,6 +116,7 @@ assertLess('requestsActiveMax', 'requestsAdmittedMax')
 assertLess('requestWorkTargetMs', 'searchAttemptTimeoutMs')
 assertLess('requestSlotTimeoutMs', 'requestWorkTargetMs')
 assertLess('reservationCollectMs', 'requestWorkTargetMs')
+assertLess('retryAfterMaxMs', 'outageOverMs')
 assertLess('dependencyConnectEveryMs', 'dependencyCheckEveryMs')
 assertLess('refusingMinMs', 'hardDeadlineMs')
 assertLess('lastRepliesMs', 'gatewayCloseTimeoutMs')

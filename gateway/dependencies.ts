@@ -29,6 +29,22 @@ export interface DependencyMonitor {
   stop(): void
 }
 
+/** Parts of a dependency whose last use by a request failed, a short while ago at most. @param nowMs monotonic. */
+export function createFailures(nowMs: () => number = () => performance.now()) {
+  const failed = new Map<string, { readonly reason: string; readonly atMs: number }>()
+  return {
+    /** @param reason undefined: it did what was asked. */
+    note(part: string, reason: string | undefined): void {
+      if (reason === undefined) failed.delete(part)
+      else failed.set(part, { reason, atMs: nowMs() })
+    },
+    reason(): string | undefined {
+      const recent = [...failed].filter(([, { atMs }]) => nowMs() - atMs < GATEWAY_BOUNDS.failureCountsMs)
+      return recent.length === 0 ? undefined : recent.map(([part, { reason }]) => `${part} ${reason}`).join(', ')
+    },
+  }
+}
+
 /** Each dependency has at most one check under way, and its checks wait for no other dependency. */
 export function startDependencyMonitor(checks: Checks, log: Log): DependencyMonitor {
   const states: Record<Dependency, DependencyState> = {

@@ -17,6 +17,7 @@ import { connectionsMax, descriptorLimits, gatewayConfig } from './config.ts'
 import { createInternal } from './internal.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { openGatewayLimits } from './limits.ts'
+import { createOutages } from './outages.ts'
 import { startReadiness } from './readiness.ts'
 import { createConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
@@ -24,12 +25,15 @@ import { embeddersOf } from './retrieve/embed.ts'
 import { readersOf } from './retrieve/read.ts'
 import { rewritersOf } from './retrieve/rewrite.ts'
 import { openSearchTier } from './search-tier.ts'
+import { watchStatements } from './statements.ts'
 
 await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
   const log = createLog('gateway', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.gatewayDatabaseConnectionsMax)
   await assertUsable(database)
+  const statements = watchStatements(database, log)
+  const outages = createOutages()
   const concurrency = createConcurrencyLimit()
   const databaseUrl = config.DATABASE_URL
   const limits = openGatewayLimits({ database, databaseUrl, redisUrl: config.REDIS_URL, concurrency, log })
@@ -39,17 +43,16 @@ await startOrExplain('The service could not start', async () => {
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
-  const { counters } = limits
-  const readiness = startReadiness({ database, counters, searchTier, lifecycle, endpoints: config, log })
-  const observed = { database, lifecycle, readiness, concurrency, clock, searchTier, redis: ledger.redis, log }
+  const checked = { database, statements, counters: limits.counters, searchTier, outages, lifecycle }
+  const readiness = startReadiness({ ...checked, endpoints: config, log })
+  const observed = { ...checked, readiness, concurrency, clock, redis: ledger.redis, log }
   const internal = createInternal(config, observed)
   const app = createApp({
     ...limits,
+    ...checked,
     access,
     concurrency,
-    searchTier,
     ledger,
-    lifecycle,
     metrics: internal.metrics,
     clock,
     log,

@@ -8,12 +8,16 @@ import type { Log } from '#core/platform/log.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import { startDependencyMonitor, type DependencyStates } from './dependencies.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import type { Outages } from './outages.ts'
 import type { SearchTier } from './search-tier.ts'
+import type { Statements } from './statements.ts'
 
 export interface ReadinessDeps {
   readonly database: Database
+  readonly statements: Statements
   readonly counters: Counters
   readonly searchTier: SearchTier
+  readonly outages: Pick<Outages, 'models'>
   readonly lifecycle: Lifecycle
   /** Variables that name the endpoints of models, with their values. */
   readonly endpoints: Readonly<Record<(typeof ENDPOINT_OF)[keyof ModelNeeds], string | undefined>>
@@ -48,7 +52,7 @@ export interface KnowledgeBaseState {
 }
 
 export function startReadiness(deps: ReadinessDeps): Readiness {
-  const { database, counters, searchTier, lifecycle, endpoints, log } = deps
+  const { database, statements, counters, searchTier, outages, lifecycle, endpoints, log } = deps
   const startedMs = performance.now()
   let answerable = false
   let schemaFault: string | undefined
@@ -57,8 +61,9 @@ export function startReadiness(deps: ReadinessDeps): Readiness {
   const monitor = startDependencyMonitor(
     {
       postgres: async () => {
+        await statements.look()
         schemaFault = await schemaFaultOf(database)
-        return undefined
+        return statements.reason()
       },
       redis: async () => {
         const fault = counters.fault()
@@ -84,7 +89,7 @@ export function startReadiness(deps: ReadinessDeps): Readiness {
             endpoints,
           )
         }
-        return modelFault
+        return modelFault ?? outages.models()
       },
     },
     log,

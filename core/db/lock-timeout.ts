@@ -2,7 +2,7 @@ import pg from 'pg'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
-import { valueOf } from './rows.ts'
+import { valueOf, valuesOf } from './rows.ts'
 
 /** SQLSTATE of a lock that was not granted within `lock_timeout`, which the functions of the schema set. */
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -32,3 +32,10 @@ export const tryLockTask = valueOf(z.boolean()).from((task: string, idleMs: numb
 ])`
   select pg_try_advisory_xact_lock(hashtextextended('task ' || $1, 0)),
     set_config('idle_in_transaction_session_timeout', $2, true)`
+
+/** The sessions for which sessions of this role wait. */
+export const readBlockers = valuesOf(z.string())`
+  select distinct format('%s of %s (%s)', b.pid, b.usename, b.application_name)
+  from pg_stat_activity as w cross join unnest(pg_blocking_pids(w.pid)) as blocking
+  join pg_stat_activity as b on b.pid = blocking
+  where w.usename = current_user and w.wait_event_type = 'Lock'`

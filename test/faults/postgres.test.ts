@@ -1,17 +1,23 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { openDatabase, withClient } from '#core/db/pool.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { createLog } from '#core/platform/log.ts'
+import { watchStatements } from '#gateway/statements.ts'
 import { startGateway, type LocalGateway } from '#operator/demo/local/stack.ts'
 import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { startLoad } from '#test/support/load.ts'
-import { until } from '#test/support/until.ts'
+import { expectEventually, until } from '#test/support/until.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/proxy.ts'
 import { startTestService, type Caller, type TestService } from '#test/support/service.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 
 const DAY_ALLOWANCE = 100
+const readinessSchema = z.object({ dependencies: z.object({ postgres: z.unknown() }) })
 
 let service: TestService
 let proxy: FaultProxy
@@ -160,6 +166,67 @@ test('an outcome whose commit confirmation was lost is delivered and charged onc
   const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
   expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'delivered true'])
   expect(ledger[1]).toMatchObject({ request_id: answer.retrieved().request_id, response_bytes: answer.bytes.length })
+})
+
+const FULL = `
+  create function disk_is_full() returns trigger language plpgsql as $$
+    begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$;
+  create trigger disk_is_full before insert on reservations execute function disk_is_full()`
+
+test.each([
+  ['a table is locked', 'begin; lock table reservations', 'rollback', '57014'],
+  ['the disk is full', FULL, 'drop function disk_is_full cascade', '53100'],
+])(
+  'while %s, Postgres is down by the statements of requests, whose failure names what and who',
+  async (_, lose, repair, code) => {
+    const { send } = await createCaller()
+    await served(send)
+    const state = async () => readinessSchema.parse(await (await fetch(`${gateway.internalUrl}/readyz`)).json())
+    await expectEventually(async () => (await state()).dependencies.postgres, { state: 'up' })
+    const logged = () =>
+      readFileSync(gateway.logFile, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('statement failed'))
+    const before = logged().filter((line) => line.includes(code)).length
+    expect(before).toBe(0)
+    const session = await service.owner.connect()
+    const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
+    await session.query(lose)
+    try {
+      const reason = `insert-reservations failed (${code})`
+      await expectEventually(
+        async () => {
+          await assertRefusedInTime(send)
+          return (await state()).dependencies.postgres
+        },
+        { state: 'down', reason },
+      )
+      const [line = ''] = logged().filter((each) => each.includes(code))
+      expect(line).toContain('"statement":"insert-reservations"')
+      expect(line.includes(`"blocked_by":"${rows[0]?.pid} of `)).toBe(repair === 'rollback')
+    } finally {
+      await session.query(repair)
+      session.release()
+    }
+    await served(send)
+    await expectEventually(async () => (await state()).dependencies.postgres, { state: 'up' })
+  },
+)
+
+test('a statement that gets no connection of the pool counts, and one that a constraint refuses does not', async () => {
+  const log = createLog('test', 'silent')
+  const pool = openDatabase(service.settings.gatewayDatabaseUrl, log, 1, 200)
+  const statements = watchStatements(pool, log)
+  try {
+    await expect(pool.query("select 'x'::int")).rejects.toThrow('invalid input')
+    expect(statements.reason()).toBeUndefined()
+    await withClient(pool, () => expect(pool.query('select 1')).rejects.toThrow('timeout'))
+    expect(statements.reason()).toBe('select 1 failed (no connection)')
+    await pool.query('select 1')
+    expect(statements.reason()).toBeUndefined()
+  } finally {
+    await pool.end()
+  }
 })
 
 test('a cached refusal that has expired and cannot be read again is a 503 instead of the stale answer', async () => {

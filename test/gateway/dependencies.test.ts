@@ -1,7 +1,13 @@
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { EmbeddingError } from '#core/embedding/embedder.ts'
+import { ServiceError } from '#core/platform/errors.ts'
 import { createLog } from '#core/platform/log.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { startDependencyMonitor, type Checks } from '#gateway/dependencies.ts'
+import { createOutages } from '#gateway/outages.ts'
+import { createRequestContext } from '#gateway/retrieve/request-context.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -92,4 +98,51 @@ test('each change is logged once, and nothing is checked or logged after the sto
   const before = checks
   await vi.advanceTimersByTimeAsync(5 * GATEWAY_BOUNDS.dependencyCheckEveryMs)
   expect([checks, lines.filter((line) => line.includes('redis')).length]).toEqual([before, 2])
+})
+
+const finished = (status: number, further: object = {}) =>
+  ({
+    reply: { status, headers: {}, body: Buffer.alloc(0) },
+    error: undefined,
+    decision: undefined,
+    ...further,
+  }) as const
+const asked = (base?: string, stage: 'embed' | 'read' = 'embed') => {
+  const context = createRequestContext(new IncomingMessage(new Socket()), '', new AbortController().signal, () => false)
+  if (base !== undefined) context.about.knowledge_base = base
+  context.timings.stages.push({ name: stage, ms: 1 })
+  return context
+}
+
+test('Retry-After grows with the outage up to a minute, keeps what a provider asks for, and begins anew after a 200', () => {
+  let nowMs = 0
+  const outages = createOutages(() => nowMs)
+  const after = (ms: number, base?: string, retryAfterSeconds?: number): number | undefined => {
+    nowMs += ms
+    const error = new ServiceError(
+      'RETRIEVAL_UNAVAILABLE',
+      retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
+    )
+    return outages.finished(asked(base), finished(503, { error }))
+  }
+  expect([after(0), after(2_000), after(38_000), after(100_000), after(100_000)]).toEqual([1, 1, 10, 35, 60])
+  expect(outages.finished(asked(), finished(429))).toBeUndefined()
+  // Each knowledge base has its own; a 200 of any ends the one that all share.
+  expect([after(0, 'a', 30), after(10_000, 'a'), after(0, 'b')]).toEqual([30, 20, 1])
+  expect(outages.finished(asked('b'), finished(200))).toBeUndefined()
+  expect([after(0), after(0, 'a'), after(0, 'b')]).toEqual([1, 20, 1])
+  expect(after(GATEWAY_BOUNDS.outageOverMs, 'a')).toBe(1)
+})
+
+test('a model is down from a failure that a request met until it is used again, or for a short while', () => {
+  let nowMs = 0
+  const outages = createOutages(() => nowMs)
+  const error = new ServiceError('RETRIEVAL_UNAVAILABLE', { cause: new EmbeddingError('no answer') })
+  outages.finished(asked('a'), finished(503, { error }))
+  outages.finished(asked('a', 'read'), finished(200, { reader: { result: 'failed', tokens: null } }))
+  expect(outages.models()).toBe('the embedding provider fails, the reader fails')
+  outages.finished(asked('a', 'read'), finished(200, { reader: { result: 'read', tokens: 1 } }))
+  expect(outages.models()).toBe('the embedding provider fails')
+  nowMs += GATEWAY_BOUNDS.failureCountsMs
+  expect(outages.models()).toBeUndefined()
 })

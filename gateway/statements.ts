@@ -1,0 +1,67 @@
+import pg from 'pg'
+import { readBlockers } from '#core/db/lock-timeout.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { Log } from '#core/platform/log.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
+import { createFailures } from './dependencies.ts'
+
+/** What the statements of requests tell of Postgres: a full disk, a lock, an exhausted pool. */
+export type Statements = ReturnType<typeof watchStatements>
+
+/** Watches every statement that the pool runs outside of transactions. */
+export function watchStatements(database: Database, log: Log) {
+  const failures = createFailures()
+  const running = new Set<{ readonly sinceMs: number }>()
+  const query = database.query.bind(database)
+  let blockers: { readonly by: string; readonly atMs: number } | undefined
+
+  async function watched(statement: string, result: unknown): Promise<void> {
+    const call = { sinceMs: performance.now() }
+    running.add(call)
+    try {
+      await result
+      failures.note(statement, undefined)
+    } catch (error) {
+      if (isRefusal(error)) return
+      const [by] = blockers !== undefined && blockers.atMs > call.sinceMs ? [blockers.by] : []
+      log.warn('statement failed', { statement, blocked_by: by }, new Error(statement, { cause: error }))
+      failures.note(statement, `failed (${codeOf(error)})`)
+    } finally {
+      running.delete(call)
+    }
+  }
+
+  // The pool has no event for the end of a statement.
+  Object.assign(database, {
+    query: (...args: readonly unknown[]): unknown => {
+      const result: unknown = Reflect.apply(query, database, args)
+      void watched(nameOf(args[0]), result)
+      return result
+    },
+  })
+  return {
+    reason: failures.reason,
+    /** Notes who blocks statements that are slow, for the line of the log when they fail. */
+    async look(): Promise<void> {
+      const [oldest] = running
+      if (oldest === undefined || performance.now() - oldest.sinceMs < GATEWAY_BOUNDS.statementSlowMs) return
+      const found = await readBlockers({ query }).catch(() => [])
+      if (found.length > 0) blockers = { by: found.join(', '), atMs: performance.now() }
+    },
+  }
+}
+
+/** A refusal by a function or constraint of the schema tells nothing of Postgres. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(?:22|23|EV|P0)/.test(error.code ?? '')
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no connection'
+}
+
+/** The name of a statement, or its beginning, which holds no value. */
+function nameOf(statement: unknown): string {
+  if (typeof statement === 'string') return statement.trim().replaceAll(/\s+/g, ' ').slice(0, 60)
+  return typeof statement === 'object' && statement !== null && 'name' in statement ? String(statement.name) : ''
+}
