@@ -157,6 +157,10 @@ const SENT_ONCE = ['Authorization', 'Host', 'Content-Type'] as const
 
 function headerFault({ headers, rawHeaders, httpVersion }: IncomingMessage): ServiceError | undefined {
   const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+  if (httpVersion === '2.0') return new ServiceError('INVALID_REQUEST')
+  const { 'transfer-encoding': coding } = headers
+  if (coding !== undefined && (httpVersion !== '1.1' || coding.toLowerCase() !== 'chunked'))
+    return invalid('Transfer-Encoding', 'must be absent, or chunked in HTTP/1.1')
   if (headers.host === undefined && httpVersion === '1.1') return invalid('Host', 'must be sent')
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     return invalid('Expect', 'must be absent or 100-continue')

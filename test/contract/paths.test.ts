@@ -4,6 +4,7 @@ import { readRaw, sendRaw } from '#test/support/http.ts'
 import { baseUrl, createCaller, internalUrl } from './service.ts'
 
 const BODY = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
+const CHUNKED = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
 
 let caller: Caller
 beforeAll(async () => {
@@ -164,6 +165,17 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
     expect(reply.faults).toEqual([])
     expect(reply.status).toBe(400)
     expect(reply.headers.get('connection')).toBe('close')
+  })
+
+  test.each([
+    ['HTTP/2.0 in the request line', 'HTTP/2.0', `Content-Length: ${BODY.length}`, BODY],
+    ['a coding before chunked', 'HTTP/1.1', 'Transfer-Encoding: identity, chunked', CHUNKED],
+    ['chunks in HTTP/1.0', 'HTTP/1.0', 'Transfer-Encoding: chunked', CHUNKED],
+  ])('%s, which a proxy may read otherwise; without it the request is served', async (_, version, line, body) => {
+    const sent = (of: string, coding: string): Promise<string> =>
+      sendRaw(baseUrl, `${head(`POST /v1/retrieve ${of}`, coding)}${body}`)
+    expect(await sent(version, line)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await sent('HTTP/1.1', line.replace('identity, ', ''))).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   test('no Host header', async () => {
