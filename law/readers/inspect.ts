@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
 import { READER_BOUNDS } from './bounds.ts'
@@ -53,16 +53,18 @@ export function inspectionOf(path: string, read: ReadDocument | undefined, warni
 
 /**
  * Returns the files of the paths, in order; of a folder every visible file below it, by name.
- * @throws OperatorError for a path that does not exist, and beyond the bound.
+ * @throws OperatorError for a path that does not exist, for a link out of its folder, and beyond the bound.
  */
 export async function filesBelow(paths: readonly string[]): Promise<readonly string[]> {
   const files: string[] = []
-  const waiting = [...paths].toReversed()
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const current = path
+  const waiting = paths.map((path) => ({ path, root: path })).toReversed()
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { path: current, root } = next
     const found = await stat(current).catch((cause: unknown) => {
       throw new OperatorError(`cannot read ${current}: name an existing file or folder`, { cause })
     })
+    if (current !== root && !(await realpath(current)).startsWith(join(await realpath(root), '/')))
+      throw new OperatorError(`${current} is a link out of ${root}: name what it leads to`)
     if (!found.isDirectory()) {
       if (found.isFile()) files.push(current)
       if (files.length > READER_BOUNDS.inspectedFilesMax)
@@ -70,7 +72,7 @@ export async function filesBelow(paths: readonly string[]): Promise<readonly str
       continue
     }
     const names = (await readdir(current)).filter((name) => !name.startsWith('.')).toSorted()
-    for (const name of names.toReversed()) waiting.push(join(current, name))
+    for (const name of names.toReversed()) waiting.push({ path: join(current, name), root })
   }
   return files
 }

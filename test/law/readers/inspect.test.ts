@@ -1,6 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { commandLine } from '#test/support/operator-cli.ts'
@@ -33,6 +34,15 @@ test('inspect says of a file that is not read why, with its line, and reads the 
   expect(code).toBe(0)
   expect(stdout).toContain('torn.xml:2: not well-formed XML: unexpected close tag')
   expect(stdout).toMatch(new RegExp(`^In ${folder}/\\nfile +format`))
+})
+
+test('inspect follows a link within its folder, and refuses one out of it', async () => {
+  const [within, out] = [join(folder, 'within.file'), join(folder, 'out.file')]
+  await symlink(join(folder, 'torn.xml'), within)
+  expect((await commandLine({}).run('inspect', folder)).stdout).toContain('within.file')
+  await symlink(fileURLToPath(import.meta.url), out)
+  expect(await commandLine({}).refused('inspect', folder)).toContain(`${out} is a link out of ${folder}`)
+  await Promise.all([rm(within), rm(out)])
 })
 
 test('inspect refuses a path that does not exist', async () => {
