@@ -5,9 +5,10 @@ import { serveInternal, type InternalServer } from '#core/platform/internal-serv
 import type { Log } from '#core/platform/log.ts'
 import { countRefusals } from '#core/redis/refusals.ts'
 import { reportStatus, type StatusBoard } from '#core/redis/status-board.ts'
+import { expiringCertificate } from '#core/rpc/certificates.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Lifecycle } from './lifecycle.ts'
-import { createGatewayMetrics, type GatewayMetrics } from './metrics.ts'
+import { createGatewayMetrics } from './metrics.ts'
 import type { Readiness } from './readiness.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import type { SearchTier } from './search-tier.ts'
@@ -25,16 +26,10 @@ interface InternalDeps {
 }
 
 /** What a gateway tells of itself: metrics, readiness, its line of `operator status`, and counts of refusals. */
-export interface GatewayInternal {
-  readonly metrics: GatewayMetrics
-  listen(): Promise<void>
-  close(): Promise<void>
-}
-
 export function createInternal(
   config: Pick<GatewayConfig, 'GATEWAY_INTERNAL_LISTEN' | 'KEY_ENVIRONMENT' | 'SEARCH_TLS_CERT'>,
   { redis, lifecycle, readiness, log, ...observed }: InternalDeps,
-): GatewayInternal {
+) {
   const usage = createUsageBoard()
   const refusals = countRefusals(redis)
   const metrics = createGatewayMetrics({
@@ -53,8 +48,10 @@ export function createInternal(
     metrics,
     async listen() {
       server = await serveInternal(config.GATEWAY_INTERNAL_LISTEN, { registry: metrics.registry, ready }, log, 'fail')
-      const nodes = observed.searchTier.nodes
-      status = reportStatus(redis, 'gateway', () => ({ ...ready(), nodes: nodes(), near_limits: usage.near() }))
+      status = reportStatus(redis, 'gateway', () => {
+        const dependencies = { ...readiness.dependencies(), ...expiringCertificate(config.SEARCH_TLS_CERT) }
+        return { ...ready(), dependencies, nodes: observed.searchTier.nodes(), near_limits: usage.near() }
+      })
     },
     async close() {
       await Promise.all([server?.close(), status?.stop(), refusals.close()])

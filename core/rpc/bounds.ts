@@ -8,6 +8,7 @@ export const RPC_BOUNDS = {
   grpcKeepaliveTimeoutMs: 5_000,
   grpcMessageBytesMax: 4 * 1024 * 1024,
   certificateReadEveryMs: 2_000,
+  certificateExpiryDays: 14,
   healthProbeTimeoutMs: 3_000,
 
   // Loading of a version on a node.

@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { experimental } from '@grpc/grpc-js'
 import { Gauge, type Registry } from 'prom-client'
+import { DAY_MS } from '#core/platform/time.ts'
 import { RPC_BOUNDS } from './bounds.ts'
 
 export interface CertificateFiles {
@@ -67,7 +68,17 @@ export function registerCertificate(registry: Registry, path: string | undefined
     registers: [registry],
     collect() {
       this.reset()
-      this.set((new X509Certificate(readFileSync(path)).validToDate.getTime() - Date.now()) / 1_000)
+      this.set(leftMs(path) / 1_000)
     },
   })
+}
+
+const leftMs = (path: string): number => new X509Certificate(readFileSync(path)).validToDate.getTime() - Date.now()
+
+/** Among the dependencies of `operator status`, a certificate that expires soon or cannot be read. */
+export function expiringCertificate(path: string | undefined) {
+  if (path === undefined) return {}
+  const days = Math.floor((existsSync(path) ? leftMs(path) : 0) / DAY_MS)
+  if (days >= RPC_BOUNDS.certificateExpiryDays) return {}
+  return { certificate: { state: 'ends', reason: `expires in ${days} days` } }
 }

@@ -14,7 +14,7 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createRegistry, diskOf, gauge, registerDisks, registerPool } from '#core/platform/metrics.ts'
 import { infoFields } from '#core/redis/server-check.ts'
 import { reportStatus, type StatusReport } from '#core/redis/status-board.ts'
-import { registerCertificate } from '#core/rpc/certificates.ts'
+import { expiringCertificate, registerCertificate } from '#core/rpc/certificates.ts'
 import { captureCosts } from '#jobs/capture/schedule.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
 import type { JobsConfig } from '../platform/config.ts'
@@ -95,6 +95,7 @@ function statusOf(deps: MetricsDeps): StatusReport {
   return {
     faults,
     clock: deps.clock.fault(),
+    dependencies: expiringCertificate(deps.certificate),
     tasks: Object.fromEntries(Object.entries(agesMs).map(([task, ms]) => [task, Math.round(ms / 1_000)])),
     disks: [diskOf('store', deps.store)],
   }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { credentials, status } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
+import { expiringCertificate } from '#core/rpc/certificates.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
@@ -130,4 +131,11 @@ test('a node and its client take new certificates without a restart, and keep th
   expect(await as(first)()).toBe('refused')
   await expectEventually(() => threadsOf(node, channel), 1)
   expect(await node.stop()).toBe(0)
+})
+
+test('a certificate that expires within two weeks, or cannot be read, is a line of status; a longer one is none', () => {
+  const [short, long] = [makeCertificates(folder, 'short'), makeCertificates(folder, 'long', 30)]
+  expect(expiringCertificate(short.cert)).toMatchObject({ certificate: { reason: 'expires in 1 days' } })
+  expect(expiringCertificate(join(folder, 'gone'))).toMatchObject({ certificate: { reason: 'expires in 0 days' } })
+  expect([expiringCertificate(long.cert), expiringCertificate(undefined)]).toEqual([{}, {}])
 })

@@ -30,10 +30,13 @@ const OPENSSL = 'openssl'
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
 
 /** A certificate authority and, signed by it, a certificate that is good for 127.0.0.1. @returns paths of PEM files. */
-export function makeCertificates(folder: string, name: string) {
+export function makeCertificates(folder: string, name: string, days = 2) {
   const openssl = (...parameters: string[]): void => {
     try {
-      execFileSync(OPENSSL, ['req', '-x509', ...NEW_KEY, '-days', '2', ...parameters], { cwd: folder, stdio: 'pipe' })
+      execFileSync(OPENSSL, ['req', '-x509', ...NEW_KEY, '-days', `${days}`, ...parameters], {
+        cwd: folder,
+        stdio: 'pipe',
+      })
     } catch (error) {
       throw new Error('This test makes certificates with the openssl command: install it and put it on the PATH.', {
         cause: error,
