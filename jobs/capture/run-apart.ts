@@ -10,6 +10,10 @@ export function readingBounds(heapMb: number): ProgramBounds {
   return { residentMb: heapMb + residentBeyondHeapMb, timeoutMs, cpuSeconds }
 }
 
+const TITLE = 'evidence-apart'
+/** Whether this process is one that `runApart` started. */
+export const isApart = process.title === TITLE
+
 /**
  * Runs a program of the command line in a process of its own, with the streams of this one, so that a file that takes
  * too much ends in a sentence.
@@ -19,7 +23,7 @@ export async function runApart(program: URL, args: readonly string[], within?: P
   const heapMb = defaultBuildHeapMb(1)
   const bounds = within ?? readingBounds(heapMb)
   const child = fork(fileURLToPath(program), args, {
-    ...limited([...process.execArgv, `--max-old-space-size=${heapMb}`], bounds),
+    ...limited([...process.execArgv, `--title=${TITLE}`, `--max-old-space-size=${heapMb}`], bounds),
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     // Ctrl-C of a terminal reaches this process alone, which passes it on once.
     detached: true,
