@@ -11,20 +11,14 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
  * Caches the access of API keys. An entry expires a fixed time after its read began; a notification from Postgres
  * empties the cache at once. If an entry cannot be read again, the read fails; a stale entry is never returned.
  */
-export interface AccessCache {
-  /** Returns undefined where no such key exists. */
-  read(digests: readonly Buffer[]): Promise<Access | undefined>
-  /** Whether one of the digests belongs to a valid key, without a database read per call. */
-  isKnown(digests: readonly Buffer[]): Promise<boolean>
-  close(): Promise<void>
-}
+export type AccessCache = ReturnType<typeof openAccessCache>
 
 export function openAccessCache(deps: {
   readonly database: Database
   readonly databaseUrl: string
   readonly environment: string
   readonly log: Log
-}): AccessCache {
+}) {
   const { database, log } = deps
   const access = createReadCache<Access | undefined>(GATEWAY_BOUNDS.accessCacheEntriesMax)
   const valid = createReadCache<DigestSet>(1)
@@ -34,8 +28,11 @@ export function openAccessCache(deps: {
   })
 
   return {
-    read: (digests) => access.get(digests[0]?.toString('base64') ?? '', () => readAccess(database, digests)),
-    isKnown: async (digests) => {
+    /** Returns undefined where no such key exists. */
+    read: (digests: readonly Buffer[]) =>
+      access.get(digests[0]?.toString('base64') ?? '', () => readAccess(database, digests)),
+    /** Whether one of the digests belongs to a valid key, without a database read per call. */
+    isKnown: async (digests: readonly Buffer[]): Promise<boolean> => {
       const known = await valid.get('', () =>
         readValidDigests(database, deps.environment, GATEWAY_BOUNDS.validDigestsMax),
       )

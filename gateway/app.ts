@@ -142,14 +142,12 @@ function begin(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): Ser
 /** Sends a reply, and logs and counts the outcome. */
 function send(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, finished: Finished): FastifyReply {
   const { exchange, raw } = request
-  const { status, body } = finished.reply
-  const headers = { ...finished.reply.headers }
+  const { status, headers, body } = finished.reply
   if (deps.lifecycle.phase() !== 'serving' || !raw.complete) reply.header('connection', 'close')
   deps.metrics.finished(exchange, finished)
   logFinished(deps, exchange, finished)
-  const waitSeconds = deps.outages.finished(exchange, finished)
-  if (waitSeconds !== undefined) headers['retry-after'] = String(waitSeconds)
-  return reply.code(status).headers(headers).send(body)
+  const all = { ...headers, ...deps.outages.finished(exchange, finished) }
+  return reply.code(status).headers(all).send(body)
 }
 
 /** Node takes the first of several, and a proxy may take another (RFC 9112, 3.2). */

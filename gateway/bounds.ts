@@ -95,12 +95,8 @@ export const GATEWAY_BOUNDS = {
   lastRepliesMs: 250,
   /** Time after the drain period and the hard deadline to close connections to Redis, Postgres and the search nodes. */
   gatewayCloseTimeoutMs: 5_000,
-  /** Embedding spaces of active versions whose client a gateway keeps open. */
-  embeddersOpenMax: 64,
-  /** Readers of profiles whose client and circuit breaker a gateway keeps. */
-  readersOpenMax: 64,
-  /** Rewriters of profiles likewise. */
-  rewritersOpenMax: 64,
+  /** Clients that a gateway keeps of embedding spaces, of readers and of rewriters. */
+  modelsOpenMax: 64,
 } as const
 
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS, ...LIMIT_BOUNDS, ...GATEWAY_BOUNDS })

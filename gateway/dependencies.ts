@@ -21,14 +21,6 @@ export type DependencyStates = Readonly<Record<Dependency, DependencyState>>
 type Check = () => Promise<string | undefined>
 export type Checks = Readonly<Record<Dependency, Check>>
 
-/** Checks every dependency again and again in the background, and answers from memory. */
-export interface DependencyMonitor {
-  states(): DependencyStates
-  /** Dependencies that could not be used at any time since the start. */
-  neverReached(): readonly Dependency[]
-  stop(): void
-}
-
 /** Parts of a dependency whose last use by a request failed, a short while ago at most. @param nowMs monotonic. */
 export function createFailures(nowMs: () => number = () => performance.now()) {
   const failed = new Map<string, { readonly reason: string; readonly atMs: number }>()
@@ -45,8 +37,11 @@ export function createFailures(nowMs: () => number = () => performance.now()) {
   }
 }
 
-/** Each dependency has at most one check under way, and its checks wait for no other dependency. */
-export function startDependencyMonitor(checks: Checks, log: Log): DependencyMonitor {
+/**
+ * Checks every dependency again and again in the background, and answers from memory. Each one has at most one check
+ * under way, and its checks wait for no other dependency.
+ */
+export function startDependencyMonitor(checks: Checks, log: Log) {
   const states: Record<Dependency, DependencyState> = {
     postgres: UNCHECKED,
     redis: UNCHECKED,
@@ -90,7 +85,8 @@ export function startDependencyMonitor(checks: Checks, log: Log): DependencyMoni
 
   for (const name of DEPENDENCIES) schedule(name)
   return {
-    states: () => ({ ...states }),
+    states: (): DependencyStates => ({ ...states }),
+    /** Dependencies that could not be used at any time since the start. */
     neverReached: () => DEPENDENCIES.filter((name) => !reached.has(name)),
     stop: () => {
       stopped = true
@@ -105,7 +101,7 @@ function down(reason: string): DependencyState {
 const UNCHECKED = down('not checked yet')
 
 /** A code, because the message of an error may name hosts and users. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (isGrpcError(error)) return status[error.code]
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unavailable'
 }

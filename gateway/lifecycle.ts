@@ -1,29 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /**
  * serving: normal operation. draining: requests are served, and replies ask the connection to close. refusing: new
  * requests get 503 while the last ones finish.
  */
-export type Phase = 'serving' | 'draining' | 'refusing'
+type Phase = 'serving' | 'draining' | 'refusing'
 
 /** The phase of the gateway between start and stop, and its exchanges in flight. */
-export interface Lifecycle {
-  phase(): Phase
-  advance(to: Phase): void
-  inFlight(): number
-  /** Call the returned function when the request is over. */
-  begin(): () => void
-  /** Resolves when nothing is in flight, or after `timeoutMs`. */
-  idle(timeoutMs: number): Promise<void>
-}
+export type Lifecycle = ReturnType<typeof createLifecycle>
 
-export function createLifecycle(): Lifecycle {
+export function createLifecycle() {
   let phase: Phase = 'serving'
   let inFlight = 0
   const waiting = new Set<() => void>()
   return {
-    phase: () => phase,
-    advance: (to) => void (phase = to),
+    phase: (): Phase => phase,
+    advance: (to: Phase): void => void (phase = to),
     inFlight: () => inFlight,
-    begin: () => {
+    /** Call the returned function when the request is over. */
+    begin: (): (() => void) => {
       inFlight++
       let over = false
       return () => {
@@ -33,16 +28,10 @@ export function createLifecycle(): Lifecycle {
         if (inFlight === 0) for (const wake of waiting) wake()
       }
     },
-    idle: (timeoutMs) =>
-      new Promise((resolve) => {
-        if (inFlight === 0) return resolve()
-        const done = (): void => {
-          clearTimeout(timer)
-          waiting.delete(done)
-          resolve()
-        }
-        const timer = setTimeout(done, timeoutMs)
-        waiting.add(done)
-      }),
+    /** Resolves when nothing is in flight, or after `timeoutMs`. */
+    idle: async (timeoutMs: number): Promise<void> => {
+      const ended = new Promise<void>((resolve) => void (inFlight === 0 ? resolve() : waiting.add(resolve)))
+      await Promise.race([ended, sleep(timeoutMs, undefined, { ref: false })])
+    },
   }
 }

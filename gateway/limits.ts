@@ -1,29 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase, type Database } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
-import type { AdmissionDeps } from '#core/limits/admission.ts'
-import { openCounters, type Counters } from '#core/limits/counters.ts'
+import { openCounters } from '#core/limits/counters.ts'
 import { createLimitEpochs } from '#core/limits/epochs.ts'
-import { createSettlement, type Settlement } from '#core/limits/settlement.ts'
+import { createSettlement } from '#core/limits/settlement.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 
 /** What a gateway admits and settles requests with; see `core/limits/README.md`. */
-export interface GatewayLimits extends AdmissionDeps {
-  readonly counters: Counters
-  readonly settlement: Settlement
-  /** Waits a while for settlements that are being repeated. */
-  close(): Promise<void>
-}
-
 export function openGatewayLimits(deps: {
   readonly database: Database
   readonly databaseUrl: string
   readonly redisUrl: string
   readonly concurrency: Pick<ConcurrencyLimit, 'state'>
   readonly log: Log
-}): GatewayLimits {
+}) {
   const { database, log } = deps
   const rebuilds = openDatabase(
     deps.databaseUrl,
@@ -40,6 +32,7 @@ export function openGatewayLimits(deps: {
     counters,
     settlement,
     epochs: createLimitEpochs({ database: rebuilds, reads: database, counters, settlement, log }),
+    /** Waits a while for settlements that are being repeated. */
     close: async () => {
       await settlement.idle(LIMIT_BOUNDS.settlementsEndMs)
       counters.close()

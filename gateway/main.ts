@@ -33,7 +33,6 @@ await startOrExplain('The service could not start', async () => {
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.gatewayDatabaseConnectionsMax)
   await assertUsable(database)
   const statements = watchStatements(database, log)
-  const outages = createOutages()
   const concurrency = createConcurrencyLimit()
   const databaseUrl = config.DATABASE_URL
   const limits = openGatewayLimits({ database, databaseUrl, redisUrl: config.REDIS_URL, concurrency, log })
@@ -43,7 +42,7 @@ await startOrExplain('The service could not start', async () => {
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
-  const checked = { database, statements, counters: limits.counters, searchTier, outages, lifecycle }
+  const checked = { database, statements, counters: limits.counters, searchTier, outages: createOutages(), lifecycle }
   const readiness = startReadiness({ ...checked, endpoints: config, log })
   const observed = { ...checked, readiness, concurrency, clock, redis: ledger.redis, log }
   const internal = createInternal(config, observed)

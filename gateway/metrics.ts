@@ -20,10 +20,7 @@ const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 
  * Prometheus metrics of the gateway. Labels are codes, stage names, and names that operators gave, never values that a
  * caller sent. A request changes integers, and observes histograms whose labels were resolved before.
  */
-export interface GatewayMetrics {
-  finished(context: RequestContext, finished: Finished): void
-  readonly registry: Registry
-}
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
 
 /** Sources that are read when the metrics are collected. */
 export interface Observed {
@@ -41,7 +38,7 @@ export interface Observed {
   readonly certificate: string | undefined
 }
 
-export function createGatewayMetrics(observed: Observed): GatewayMetrics {
+export function createGatewayMetrics(observed: Observed) {
   const registry = createRegistry(GATEWAY_BOUNDS.eventLoopLagEveryMs)
   const registers = [registry]
   const histogram = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
@@ -65,11 +62,11 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
   return {
-    finished: (context, finished) => {
+    finished: (context: RequestContext, finished: Finished): void => {
       const { timings, usage } = context
       count(context, finished)
       if (usage !== undefined) observed.usage.note(usage)
-      countModels(finished.rewriter, finished.reader)
+      countModels(finished)
       if (finished.error?.cause instanceof RestoredError) restores.inc()
       total.observe(timings.totalMs() / 1_000)
       own.observe(ownMs(timings) / 1_000)
@@ -145,22 +142,22 @@ function limitOf(error: Finished['error']): string | undefined {
   return error?.status === 429 ? error.details?.[0]?.reason : undefined
 }
 
-function registerModels(registers: Registry[]): (rewriter: Finished['rewriter'], reader: Finished['reader']) => void {
-  const counterOf = (name: string, help: string): Counter<'result'> =>
-    new Counter({ name, help, labelNames: ['result'], registers })
-  const tokensOf = (name: string, help: string): Counter => new Counter({ name, help, registers })
-  const rewritings = counterOf(
-    'evidence_rewritings_total',
-    'Requests whose question was given to a rewriter, by result.',
-  )
-  const readings = counterOf('evidence_readings_total', 'Requests whose passages were given to a reader, by result.')
-  const written = tokensOf('evidence_rewriter_tokens_total', 'Tokens that rewriters reported.')
-  const read = tokensOf('evidence_reader_tokens_total', 'Tokens that readers reported.')
-  return (rewriter, reader) => {
-    if (typeof rewriter?.result === 'string') rewritings.inc({ result: rewriter.result })
-    if (typeof reader?.result === 'string') readings.inc({ result: reader.result })
-    written.inc(rewriter?.tokens ?? 0)
-    read.inc(reader?.tokens ?? 0)
+function registerModels(registers: Registry[]) {
+  const counterOf = (model: string, name: string, asked: string) => {
+    const help = `Requests whose ${asked} given to a ${model}, by result.`
+    const results = new Counter({ name, help, labelNames: ['result'], registers })
+    const named = { name: `evidence_${model}_tokens_total`, help: `Tokens that ${model}s reported.` }
+    const tokens = new Counter({ ...named, registers })
+    return (use: Finished['rewriter'] | Finished['reader']): void => {
+      if (typeof use?.result === 'string') results.inc({ result: use.result })
+      tokens.inc(use?.tokens ?? 0)
+    }
+  }
+  const rewriter = counterOf('rewriter', 'evidence_rewritings_total', 'question was')
+  const reader = counterOf('reader', 'evidence_readings_total', 'passages were')
+  return (finished: Finished): void => {
+    rewriter(finished.rewriter)
+    reader(finished.reader)
   }
 }
 

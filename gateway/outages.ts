@@ -11,7 +11,7 @@ interface Outage {
   readonly untilMs: number
 }
 
-type ModelFacts = Pick<RequestContext, 'timings' | 'callerGone'>
+type Asked = Pick<RequestContext, 'about' | 'timings' | 'callerGone'>
 
 /** What finished requests tell of outages: how long each lasts, and which models fail. */
 export type Outages = ReturnType<typeof createOutages>
@@ -23,7 +23,7 @@ export function createOutages(nowMs: () => number = () => performance.now()) {
   const models = createFailures(nowMs)
 
   /** A caller that hangs up says nothing about a model. */
-  function noteModels({ timings, callerGone }: ModelFacts, { error, rewriter, reader }: Finished): void {
+  function noteModels({ timings, callerGone }: Asked, { error, rewriter, reader }: Finished): void {
     if (callerGone()) return
     const stages = timings.stages.map(({ name }) => name)
     const fails = error?.cause instanceof EmbeddingError && stages.at(-1) === 'embed'
@@ -36,13 +36,13 @@ export function createOutages(nowMs: () => number = () => performance.now()) {
   return {
     /** Models whose last use failed. */
     models: models.reason,
-    /** @returns seconds after which to come again: a share of the outage so far, or what was asked for if longer. */
-    finished(context: ModelFacts & Pick<RequestContext, 'about'>, finished: Finished): number | undefined {
+    /** @returns of a 503, when to come again: after a share of the outage so far, or what was asked for if longer. */
+    finished(context: Asked, finished: Finished): Readonly<Record<string, string>> {
       const { status } = finished.reply
       const { knowledge_base: base = '' } = context.about
       noteModels(context, finished)
       if (status === 200) for (const name of [base, '']) outages.delete(name)
-      if (status !== 503) return undefined
+      if (status !== 503) return {}
       const { retryAfterShare, retryAfterMaxMs, outageOverMs } = GATEWAY_BOUNDS
       const atMs = nowMs()
       const last = outages.get(base)
@@ -51,7 +51,7 @@ export function createOutages(nowMs: () => number = () => performance.now()) {
       const [sinceMs, untilMs] = [known?.sinceMs ?? atMs, Math.max(known?.untilMs ?? 0, atMs + askedMs)]
       outages.set(base, { sinceMs, lastMs: atMs, untilMs })
       const waitMs = Math.max((atMs - sinceMs) * retryAfterShare, untilMs - atMs)
-      return Math.ceil(Math.min(waitMs, retryAfterMaxMs) / 1_000)
+      return { 'retry-after': String(Math.ceil(Math.min(waitMs, retryAfterMaxMs) / 1_000)) }
     },
   }
 }

@@ -6,7 +6,7 @@ import type { Counters } from '#core/limits/counters.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Log } from '#core/platform/log.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
-import { startDependencyMonitor, type DependencyStates } from './dependencies.ts'
+import { startDependencyMonitor } from './dependencies.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Outages } from './outages.ts'
 import type { SearchTier } from './search-tier.ts'
@@ -34,24 +34,9 @@ const ENDPOINT_OF = {
  * Readiness is local: the schema fits, every dependency was reached once, and the gateway is not stopping. A shared
  * dependency that fails later changes only `dependencies`, because all gateways would leave at once otherwise.
  */
-export interface Readiness {
-  /** Reasons against readiness, from memory; empty: ready. */
-  faults(): readonly string[]
-  dependencies(): DependencyStates
-  /** Knowledge bases that callers may ask. One that cannot be served is no fault of this gateway. */
-  knowledgeBases(): readonly KnowledgeBaseState[]
-  stop(): void
-}
+export type Readiness = ReturnType<typeof startReadiness>
 
-export interface KnowledgeBaseState {
-  readonly knowledge_base: string
-  /** The active one; null: there is none. */
-  readonly version: string | null
-  /** Why it cannot be served; null: it can. */
-  readonly reason: string | null
-}
-
-export function startReadiness(deps: ReadinessDeps): Readiness {
+export function startReadiness(deps: ReadinessDeps) {
   const { database, statements, counters, searchTier, outages, lifecycle, endpoints, log } = deps
   const startedMs = performance.now()
   let answerable = false
@@ -95,22 +80,25 @@ export function startReadiness(deps: ReadinessDeps): Readiness {
     log,
   )
   return {
-    faults: () => {
+    /** Reasons against readiness, from memory; empty: ready. */
+    faults: (): readonly string[] => {
       if (lifecycle.phase() !== 'serving') return ['stopping']
       const unreached = monitor.neverReached().map((name) => `${name} was not reached since the start`)
       return schemaFault === undefined ? unreached : [schemaFault, ...unreached]
     },
-    dependencies: () => monitor.states(),
+    dependencies: monitor.states,
+    /** Knowledge bases that callers may ask. One that cannot be served is no fault of this gateway. */
     knowledgeBases: () => served.map((one) => stateOf(one, searchTier, endpoints)),
-    stop: () => monitor.stop(),
+    stop: monitor.stop,
   }
 }
 
+/** Of each, the active version, or null; and why it cannot be served, or null. */
 function stateOf(
   served: ServedKnowledgeBase,
   searchTier: Pick<SearchTier, 'serves'>,
   endpoints: ReadinessDeps['endpoints'],
-): KnowledgeBaseState {
+) {
   const { knowledge_base, version_id: version } = served
   const reasonOf = (): string | null => {
     if (version === null) return 'no version is active'

@@ -3,7 +3,7 @@ import { readBlockers } from '#core/db/lock-timeout.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
-import { createFailures } from './dependencies.ts'
+import { createFailures, reasonOf } from './dependencies.ts'
 
 /** What the statements of requests tell of Postgres: a full disk, a lock, an exhausted pool. */
 export type Statements = ReturnType<typeof watchStatements>
@@ -11,9 +11,9 @@ export type Statements = ReturnType<typeof watchStatements>
 /** Watches every statement that the pool runs outside of transactions. */
 export function watchStatements(database: Database, log: Log) {
   const failures = createFailures()
-  const running = new Set<{ readonly sinceMs: number }>()
+  /** Those under way, with who blocked them when they were looked at. */
+  const running = new Set<{ readonly sinceMs: number; blocked_by?: string }>()
   const query = database.query.bind(database)
-  let blockers: { readonly by: string; readonly atMs: number } | undefined
 
   async function watched(statement: string, result: unknown): Promise<void> {
     const call = { sinceMs: performance.now() }
@@ -23,9 +23,9 @@ export function watchStatements(database: Database, log: Log) {
       failures.note(statement, undefined)
     } catch (error) {
       if (isRefusal(error)) return
-      const [by] = blockers !== undefined && blockers.atMs > call.sinceMs ? [blockers.by] : []
-      log.warn('statement failed', { statement, blocked_by: by }, new Error(statement, { cause: error }))
-      failures.note(statement, `failed (${codeOf(error)})`)
+      const { sinceMs: _, ...blocked } = call
+      log.warn('statement failed', { statement, ...blocked }, new Error(statement, { cause: error }))
+      failures.note(statement, `failed (${reasonOf(error)})`)
     } finally {
       running.delete(call)
     }
@@ -41,12 +41,11 @@ export function watchStatements(database: Database, log: Log) {
   })
   return {
     reason: failures.reason,
-    /** Notes who blocks statements that are slow, for the line of the log when they fail. */
+    /** Notes who blocks statements that are slow. */
     async look(): Promise<void> {
-      const [oldest] = running
-      if (oldest === undefined || performance.now() - oldest.sinceMs < GATEWAY_BOUNDS.statementSlowMs) return
-      const found = await readBlockers({ query }).catch(() => [])
-      if (found.length > 0) blockers = { by: found.join(', '), atMs: performance.now() }
+      const slow = [...running].filter(({ sinceMs }) => performance.now() - sinceMs > GATEWAY_BOUNDS.statementSlowMs)
+      const found = slow.length === 0 ? [] : await readBlockers({ query }).catch(() => [])
+      if (found.length > 0) for (const call of slow) call.blocked_by = found.join(', ')
     },
   }
 }
@@ -54,10 +53,6 @@ export function watchStatements(database: Database, log: Log) {
 /** A refusal by a function or constraint of the schema tells nothing of Postgres. */
 function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(?:22|23|EV|P0)/.test(error.code ?? '')
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no connection'
 }
 
 /** The name of a statement, or its beginning, which holds no value. */

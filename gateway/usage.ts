@@ -3,22 +3,19 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { LimitUsage } from './retrieve/request-context.ts'
 
 /** Usage of the limits by entitlement, as admissions tell it. */
-export interface UsageBoard {
-  note(usage: LimitUsage): void
-  /** Entitlements of this UTC day near a quota or a mark, the nearest first. */
-  near(): readonly LimitUsage[]
-}
+export type UsageBoard = ReturnType<typeof createUsageBoard>
 
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
 
-export function createUsageBoard(): UsageBoard {
+export function createUsageBoard() {
   const usages = new Map<string, LimitUsage>()
   return {
-    note(usage) {
+    note(usage: LimitUsage): void {
       if (usages.size < GATEWAY_BOUNDS.usageEntitlementsMax || usages.has(usage.entitlement_id))
         usages.set(usage.entitlement_id, usage)
     },
-    near() {
+    /** Entitlements of this UTC day near a quota or a mark, the nearest first. */
+    near(): readonly LimitUsage[] {
       const today = dayOf(Date.now())
       // What was seen on an earlier day says nothing of this one.
       for (const [id, { atMs }] of usages) if (dayOf(atMs) < today) usages.delete(id)

@@ -1,7 +1,6 @@
 import { OperatorError, ServiceError } from '#core/platform/errors.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { ModelError } from '#core/platform/json-endpoint.ts'
-import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Slot } from './concurrency-limit.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -46,9 +45,8 @@ export async function askModel<R extends string, T extends { readonly tokens: nu
   }
 }
 
-/** Callers wait as long as the endpoint asks, within bounds. */
+/** Callers wait as long as the endpoint asks, within the bounds of `gateway/outages.ts`. */
 export function unavailable(cause: unknown): ServiceError {
   const askedMs = cause instanceof ModelError || cause instanceof EmbeddingError ? cause.retryAfterMs : undefined
-  const retryAfterSeconds = Math.min(askedMs ?? 0, GATEWAY_BOUNDS.retryAfterMaxMs) / 1_000
-  return new ServiceError('RETRIEVAL_UNAVAILABLE', { cause, retryAfterSeconds })
+  return new ServiceError('RETRIEVAL_UNAVAILABLE', { cause, retryAfterSeconds: (askedMs ?? 0) / 1_000 })
 }

@@ -13,31 +13,16 @@ export interface Slot {
  * increase, multiplicative decrease), so it fits the machine and what the other gateways ask of the same dependencies.
  * A gateway without a limit would admit requests that nobody finishes in time.
  */
-export interface ConcurrencyLimit {
-  /** Requests wait, and a moment ago one waited in vain: no further one may wait until all of them have a slot. */
-  isOverloaded(): boolean
-  /**
-   * Waits for a slot in order of arrival.
-   * @returns undefined: too many wait, the slot did not come in time, or `signal` aborted.
-   */
-  enter(signal: AbortSignal): Promise<Slot | undefined>
-  /** Counts of the requests that may run at once, that run, and that wait for a slot. */
-  state(): { readonly limit: number; readonly active: number; readonly waiting: number }
-}
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>
 
 /** Number of requests that may run at once. It adapts to the measured time of the work. */
-interface AdaptiveLimit {
-  value(): number
-  /** @param crowded whether the limit may have held requests back. */
-  learn(beganMs: number, workMs: number, crowded: boolean): void
-}
-
-function createAdaptiveLimit(now: () => number): AdaptiveLimit {
+function createAdaptiveLimit(now: () => number) {
   let limit: number = GATEWAY_BOUNDS.requestsActiveFirst
   let lastCutMs = Number.NEGATIVE_INFINITY
   return {
     value: () => Math.floor(limit),
-    learn: (beganMs, workMs, crowded) => {
+    /** @param crowded whether the limit may have held requests back. */
+    learn: (beganMs: number, workMs: number, crowded: boolean): void => {
       if (workMs <= GATEWAY_BOUNDS.requestWorkTargetMs) {
         if (crowded) limit = Math.min(GATEWAY_BOUNDS.requestsActiveMax, limit + 1 / limit)
         return
@@ -51,7 +36,7 @@ function createAdaptiveLimit(now: () => number): AdaptiveLimit {
 }
 
 /** @param now milliseconds on a monotonic clock. */
-export function createConcurrencyLimit(now: () => number = () => performance.now()): ConcurrencyLimit {
+export function createConcurrencyLimit(now: () => number = () => performance.now()) {
   const limit = createAdaptiveLimit(now)
   const waiting = new Set<() => void>()
   const returning = new Set<() => void>()
@@ -108,14 +93,20 @@ export function createConcurrencyLimit(now: () => number = () => performance.now
   }
 
   return {
+    /** Requests wait, and a moment ago one waited in vain: no further one may wait until all of them have a slot. */
     isOverloaded,
-    enter: async (signal) => {
+    /**
+     * Waits for a slot in order of arrival.
+     * @returns undefined: too many wait, the slot did not come in time, or `signal` aborted.
+     */
+    enter: async (signal: AbortSignal): Promise<Slot | undefined> => {
       if (waiting.size === 0 && !isClosed()) return admit()
       if (isOverloaded() || signal.aborted || waiting.size >= GATEWAY_BOUNDS.requestsWaitingMax) return undefined
       const slot = await awaitSlot(waiting, admit, signal)
       if (slot === undefined && !signal.aborted) lastLateMs = now()
       return slot
     },
+    /** Counts of the requests that may run at once, that run, and that wait for a slot. */
     state: () => ({ limit: limit.value(), active, waiting: waiting.size }),
   }
 }

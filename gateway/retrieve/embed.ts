@@ -23,7 +23,7 @@ export type EmbedderOf = (space: EmbeddingSpace) => Embedder
 export function embeddersOf(settings: EndpointSettings): EmbedderOf {
   // Two versions of one space may hold probes of different models.
   const nameOf = (space: EmbeddingSpace): string => `${spaceKey(space)} ${space.probes?.join(' ') ?? ''}`
-  return openedOnFirstUse(GATEWAY_BOUNDS.embeddersOpenMax, nameOf, (space) => createEmbedder(space, settings))
+  return openedOnFirstUse(GATEWAY_BOUNDS.modelsOpenMax, nameOf, (space) => createEmbedder(space, settings))
 }
 
 /**

@@ -7,13 +7,10 @@ import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
  * Counts unknown keys per network and minute. Past the budget, unknown keys no longer cause a database read; known keys
  * still pass. A network is one IPv4 address or one IPv6 /64, the smallest that a host is given.
  */
-export interface FailureBudget {
-  isSpent(address: string): boolean
-  count(address: string): void
-}
+export type FailureBudget = ReturnType<typeof createFailureBudget>
 
 /** @param now milliseconds on a monotonic clock. */
-export function createFailureBudget(now: () => number = () => performance.now()): FailureBudget {
+export function createFailureBudget(now: () => number = () => performance.now()) {
   const failures = new LRUCache<string, { count: number }>({
     max: GATEWAY_BOUNDS.failureAddressesMax,
     ttl: GATEWAY_BOUNDS.failureWindowMs,
@@ -21,10 +18,10 @@ export function createFailureBudget(now: () => number = () => performance.now())
     perf: { now },
   })
   return {
-    isSpent: (address) =>
+    isSpent: (address: string): boolean =>
       failures.size > 0 &&
       (failures.get(networkOf(address))?.count ?? 0) >= GATEWAY_BOUNDS.failedKeysPerAddressPerMinute,
-    count: (address) => {
+    count: (address: string): void => {
       const network = networkOf(address)
       const entry = failures.get(network)
       if (entry === undefined) failures.set(network, { count: 1 })

@@ -158,30 +158,16 @@ function canonicalLanguage(code: string): string {
   }
 }
 
-/** Jurisdictions are served in capitals. */
-function createJurisdictions(list: readonly string[]): Allowed {
-  const values = list.map(foldCode)
-  const set = new Set(values)
-  return {
-    values,
-    find: (value) => {
-      if (isNoValue(value)) return undefined
-      const code = foldCode(value)
-      return set.has(code) ? code : undefined
-    },
+/** Jurisdictions are served in capitals, and passages hold subjects as keys. */
+function createFolded(fold: (value: string) => string) {
+  return (list: readonly string[]): Allowed => {
+    const values = list.map(fold)
+    const set = new Set(values)
+    const find = (value: string): string | undefined => {
+      const folded = isNoValue(value) ? undefined : fold(value)
+      return folded !== undefined && set.has(folded) ? folded : undefined
+    }
+    return { values, find }
   }
 }
-
-/** Passages hold subjects as keys. */
-function createSubjects(list: readonly string[]): Allowed {
-  const values = list.map(foldKey)
-  const set = new Set<string>(values)
-  return {
-    values,
-    find: (value) => {
-      if (isNoValue(value)) return undefined
-      const key = foldKey(value)
-      return set.has(key) ? key : undefined
-    },
-  }
-}
+const [createJurisdictions, createSubjects] = [createFolded(foldCode), createFolded(foldKey)]

@@ -18,7 +18,7 @@ export type ReaderOf = (parameters: ReaderParameters) => Reader
 
 export function readersOf(settings: ReaderSettings): ReaderOf {
   return openedOnFirstUse(
-    GATEWAY_BOUNDS.readersOpenMax,
+    GATEWAY_BOUNDS.modelsOpenMax,
     ({ kind, model, prompt_sha256: prompt }) => JSON.stringify([kind, model, prompt]),
     (parameters) => createReader(parameters, settings),
   )

@@ -17,7 +17,7 @@ export type RewriterOf = (parameters: RewriterParameters) => Rewriter
 
 export function rewritersOf(settings: RewriterSettings): RewriterOf {
   return openedOnFirstUse(
-    GATEWAY_BOUNDS.rewritersOpenMax,
+    GATEWAY_BOUNDS.modelsOpenMax,
     ({ model, prompt_sha256: prompt }) => JSON.stringify([model, prompt]),
     (parameters) => createRewriter(parameters, settings),
   )

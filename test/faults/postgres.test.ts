@@ -221,7 +221,7 @@ test('a statement that gets no connection of the pool counts, and one that a con
     await expect(pool.query("select 'x'::int")).rejects.toThrow('invalid input')
     expect(statements.reason()).toBeUndefined()
     await withClient(pool, () => expect(pool.query('select 1')).rejects.toThrow('timeout'))
-    expect(statements.reason()).toBe('select 1 failed (no connection)')
+    expect(statements.reason()).toBe('select 1 failed (unavailable)')
     await pool.query('select 1')
     expect(statements.reason()).toBeUndefined()
   } finally {
