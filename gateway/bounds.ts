@@ -36,8 +36,9 @@ export const GATEWAY_BOUNDS = {
   outageOverMs: 120_000,
   /** One node's share of the search time-out, so that time remains for another node if one hangs. */
   searchAttemptTimeoutMs: 1_200,
-  /** Time for which a failed node is tried last. */
+  /** Time for which a failed node is tried last; it doubles with each trial that fails, up to the second. */
   searchNodeCoolDownMs: 1_000,
+  searchNodeCoolDownMaxMs: 30_000,
   /** Times of each node's last calls that are kept for its quantiles. */
   searchNodeTimesKept: 512,
 
@@ -103,6 +104,7 @@ const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS
 
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
 assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
+assertLess('searchNodeCoolDownMs', 'searchNodeCoolDownMaxMs')
 assertLess('idempotencyKeyCharactersMin', 'idempotencyKeyCharactersMax')
 assertLess('accessListenRetryMs', 'accessCacheMs')
 assertLess('requestsActiveMin', 'requestsActiveFirst')

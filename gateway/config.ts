@@ -10,7 +10,7 @@ import { LOG_LEVEL, listenAddress, movedFaults, optional, readConfig, wholeNumbe
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
 import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
-import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
+import { SEARCH_NODES, TRANSPORT_SETTINGS, addressesOf } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
@@ -59,7 +59,7 @@ export type GatewayConfig = ConfigOf<typeof GATEWAY_VARIABLES>
 export function gatewayConfig(): GatewayConfig {
   return withEncoder(
     readConfig(GATEWAY_VARIABLES, process.env, (values) => [
-      ...transportFaults(values.SEARCH_NODES ?? [], values),
+      ...transportFaults(values.SEARCH_NODES === undefined ? [] : addressesOf(values.SEARCH_NODES), values),
       ...movedFaults(process.env, MOVED_READER_VARIABLES),
     ]),
   )

@@ -39,7 +39,7 @@ await startOrExplain('The service could not start', async () => {
   await limits.counters.firstAttempt()
   const clock = await checkClocks(database, limits.counters, log)
   const access = openAccessCache({ database, databaseUrl, environment: config.KEY_ENVIRONMENT, log })
-  const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
+  const searchTier = await openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
   const checked = { database, statements, counters: limits.counters, searchTier, outages: createOutages(), lifecycle }

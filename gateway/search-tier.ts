@@ -1,8 +1,10 @@
 import { status } from '@grpc/grpc-js'
 import { Histogram, type Registry } from 'prom-client'
+import { createBreaker } from '#core/platform/circuit-breaker.ts'
 import type { Log } from '#core/platform/log.ts'
 import { createTally, gauge } from '#core/platform/metrics.ts'
 import { openSearchNodeClient, isGrpcError, type CallFacts, type SearchNodeClient } from '#core/rpc/search-client.ts'
+import { openSearchNodes } from '#core/rpc/search-nodes.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
@@ -50,7 +52,7 @@ interface Call {
 interface Node {
   readonly client: SearchNodeClient
   inFlight: number
-  failedAtMs: number
+  readonly breaker: ReturnType<typeof createBreaker>
   /** Versions that it had when it was asked last; undefined: it was not asked yet. */
   held: ReadonlySet<string> | undefined
   isUp: boolean
@@ -61,20 +63,27 @@ interface Node {
   readonly seconds: { observe(seconds: number): void }
 }
 
-/** @param now milliseconds on a monotonic clock. */
-export function openSearchTier(
-  addresses: readonly string[],
+/** @param value of `SEARCH_NODES`. @param now milliseconds on a monotonic clock. */
+export async function openSearchTier(
+  value: string,
   transport: TransportSettings,
   log: Log,
   now: () => number = () => performance.now(),
-): SearchTier {
+): Promise<SearchTier> {
   const metrics = createNodeMetrics()
-  const nodes = addresses.map((address) => createNode(address, transport, metrics.seconds.labels(address)))
+  const { nodes, close } = await openSearchNodes(value, {
+    open: (address) => createNode(address, transport, metrics.seconds.labels(address), now),
+    close({ client }) {
+      client.close()
+      metrics.seconds.remove(client.address)
+    },
+    log,
+  })
   let turn = 0
 
   function inOrder(versionId: string): readonly Node[] {
-    turn = (turn + 1) % nodes.length
-    return ordered([...nodes.slice(turn), ...nodes.slice(0, turn)], versionId, now())
+    turn = (turn + 1) % Math.max(1, nodes.length)
+    return ordered([...nodes.slice(turn), ...nodes.slice(0, turn)], versionId)
   }
 
   return {
@@ -112,17 +121,16 @@ export function openSearchTier(
     serves: (versionId) => nodes.some(({ isUp, held }) => isUp && held?.has(versionId) === true),
     nodes: () => nodes.map(stateOf),
     register: (registry) => metrics.register(registry, nodes),
-    close: () => {
-      for (const node of nodes) node.client.close()
-    },
+    close,
   }
 }
 
-function createNode(address: string, transport: TransportSettings, seconds: Node['seconds']): Node {
+function createNode(address: string, transport: TransportSettings, seconds: Node['seconds'], now: () => number): Node {
+  const { searchNodeCoolDownMs: pauseMs, searchNodeCoolDownMaxMs: pauseMaxMs } = GATEWAY_BOUNDS
   return {
     client: openSearchNodeClient(address, clientCredentials(address, transport)),
     inFlight: 0,
-    failedAtMs: Number.NEGATIVE_INFINITY,
+    breaker: createBreaker({ failuresMax: 1, pauseMs, pauseMaxMs }, now),
     held: undefined,
     isUp: false,
     calls: 0,
@@ -142,11 +150,11 @@ async function ask(
   node.inFlight++
   const fromMs = now()
   try {
-    const { address: name } = node.client
-    return { ...(await node.client.search(call.request, timeoutMs, signal, call.about)), node: name }
-  } catch (error) {
-    if (!signal.aborted && isFailureOfNode(error, timeoutMs)) node.failedAtMs = now()
-    throw error
+    const result = await node.breaker.watch(
+      () => node.client.search(call.request, timeoutMs, signal, call.about),
+      (error) => !signal.aborted && isFailureOfNode(error, timeoutMs),
+    )
+    return { ...result, node: node.client.address }
   } finally {
     node.inFlight--
     const tookMs = now() - fromMs
@@ -207,10 +215,10 @@ function createNodeMetrics() {
   }
 }
 
-/** Orders nodes by lack of the version and recent failure (last), then by load (least first); ties stay. */
-function ordered(nodes: readonly Node[], versionId: string, atMs: number): readonly Node[] {
-  const unfit = (node: Node): number =>
-    Number(node.held?.has(versionId) === false) + Number(atMs - node.failedAtMs < GATEWAY_BOUNDS.searchNodeCoolDownMs)
+/** Orders nodes by lack of the version, silence and failures (last), then by load (least first); ties stay. */
+function ordered(nodes: readonly Node[], versionId: string): readonly Node[] {
+  const unfit = ({ held, isUp, breaker }: Node): number =>
+    Number(held?.has(versionId) === false) + Number(!isUp) + Number(breaker.isOpen())
   return nodes.toSorted((a, b) => unfit(a) - unfit(b) || a.inFlight - b.inFlight)
 }
 

@@ -3,6 +3,8 @@ export interface BreakerBounds {
   /** Failures in a row after which it is left alone. */
   readonly failuresMax: number
   readonly pauseMs: number
+  /** The pause doubles with each trial that fails, up to this; it stays the same if absent. */
+  readonly pauseMaxMs?: number
 }
 
 /**
@@ -11,28 +13,48 @@ export interface BreakerBounds {
  * @param refused makes the error of a call while the endpoint is left alone. @param nowMs monotonic.
  */
 export function circuitBreaker(
-  { failuresMax, pauseMs }: BreakerBounds,
+  bounds: BreakerBounds,
   refused: () => Error,
-  nowMs: () => number = () => performance.now(),
+  nowMs?: () => number,
 ): <T>(signal: AbortSignal, call: () => Promise<T>) => Promise<T> {
-  let failures = 0
-  let closedAtMs = 0
+  const breaker = createBreaker(bounds, nowMs)
   return async (signal, call) => {
-    if (failures >= failuresMax) {
-      if (nowMs() < closedAtMs) throw refused()
-      // Other calls are refused until this one has ended.
-      closedAtMs = nowMs() + pauseMs
-    }
-    try {
-      const result = await call()
-      failures = 0
-      return result
-    } catch (error) {
-      if (!signal.aborted) {
-        failures++
-        closedAtMs = nowMs() + pauseMs
+    if (breaker.isOpen()) throw refused()
+    return breaker.watch(call, () => !signal.aborted)
+  }
+}
+
+/** The state of a circuit breaker, for callers that choose among endpoints. */
+export function createBreaker(
+  { failuresMax, pauseMs, pauseMaxMs = pauseMs }: BreakerBounds,
+  nowMs: () => number = () => performance.now(),
+) {
+  let failures = 0
+  let failedTrials = 0
+  let closedAtMs = 0
+  const isOpen = (): boolean => failures >= failuresMax && nowMs() < closedAtMs
+
+  return {
+    /** Whether the endpoint is to be left alone now. */
+    isOpen,
+    /** The first call after a pause is a trial: the breaker is open until it has ended. */
+    async watch<T>(call: () => Promise<T>, isFault: (error: unknown) => boolean): Promise<T> {
+      const isTrial = failures >= failuresMax && !isOpen()
+      const pauseOn = (): number => nowMs() + Math.min(pauseMs * 2 ** failedTrials, pauseMaxMs)
+      if (isTrial) closedAtMs = pauseOn()
+      try {
+        const result = await call()
+        failures = 0
+        failedTrials = 0
+        return result
+      } catch (error) {
+        if (isFault(error)) {
+          failures++
+          if (isTrial) failedTrials++
+          closedAtMs = pauseOn()
+        }
+        throw error
       }
-      throw error
-    }
+    },
   }
 }

@@ -11,6 +11,13 @@ export const RPC_BOUNDS = {
   certificateExpiryDays: 14,
   healthProbeTimeoutMs: 3_000,
 
+  // Names and file of SEARCH_NODES.
+  /** Least time between two looks, whatever the time to live; a file is read as often. */
+  nodesReadEveryMs: 2_000,
+  /** Longest time for which a resolved name is believed. */
+  nodesReadMaxMs: 10_000,
+  nameTimeoutMs: 1_000,
+
   // Loading of a version on a node.
   prepareTimeoutMs: 120_000,
 } as const
@@ -19,3 +26,4 @@ const { assertLess } = createBoundOrder(RPC_BOUNDS)
 
 assertLess('grpcReconnectFirstMs', 'grpcReconnectMaxMs')
 assertLess('grpcKeepaliveTimeoutMs', 'grpcKeepaliveEveryMs')
+assertLess('nodesReadEveryMs', 'nodesReadMaxMs')

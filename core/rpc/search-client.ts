@@ -14,25 +14,29 @@ export type SearchNodeClient = ReturnType<typeof openSearchNodeClient>
 /**
  * Returns at once; the channel connects at the first call. After a call that got no answer in time, further calls have a
  * channel of their own: a connection that the network forgot looks like a slow node until its keepalive ends.
+ * @param address host:port, or name/IP:port: certificates are then for the name.
  */
 export function openSearchNodeClient(address: string, channelCredentials: ChannelCredentials) {
   let channel = openChannel(address, channelCredentials)
   let renewedAtMs = Number.NEGATIVE_INFINITY
+  let closed = false
 
   function renew(late: Channel): void {
     const nowMs = performance.now()
-    if (late !== channel || nowMs - renewedAtMs < RPC_BOUNDS.grpcKeepaliveEveryMs) return
+    if (closed || late !== channel || nowMs - renewedAtMs < RPC_BOUNDS.grpcKeepaliveEveryMs) return
     renewedAtMs = nowMs
     channel = openChannel(address, channelCredentials)
     late.retire()
   }
   async function call<Reply>(method: string, request: object, ...options: CallOptions): Promise<Reply> {
-    const used = channel
+    const used = closed ? openChannel(address, channelCredentials) : channel
     try {
       return await used.call<Reply>(method, request, ...options)
     } catch (error) {
       if (isGrpcError(error) && error.code === status.DEADLINE_EXCEEDED) renew(used)
       throw error
+    } finally {
+      if (closed) used.retire()
     }
   }
   return {
@@ -46,7 +50,11 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
     releaseVersion: async (versionId: string, timeoutMs: number) =>
       (await call<ReleaseVersionReply>('ReleaseVersion', { versionId }, timeoutMs)).wasLoaded,
     status: (timeoutMs: number) => call<NodeStatus>('GetStatus', {}, timeoutMs),
-    close: () => channel.close(),
+    /** Calls in flight end first. Whoever still asks, such as an evaluation, has a channel for each call. */
+    close() {
+      closed = true
+      channel.retire()
+    },
   }
 }
 
@@ -55,7 +63,9 @@ type CallOptions = readonly [timeoutMs: number, signal?: AbortSignal | undefined
 type Channel = ReturnType<typeof openChannel>
 
 function openChannel(address: string, channelCredentials: ChannelCredentials) {
-  const client: Client = new SearchNodeConstructor(address, channelCredentials, {
+  const [name, resolved] = address.split('/', 2)
+  const client: Client = new SearchNodeConstructor(resolved ?? address, channelCredentials, {
+    ...(resolved === undefined ? {} : { 'grpc.ssl_target_name_override': name, 'grpc.default_authority': name }),
     'grpc.max_receive_message_length': RPC_BOUNDS.grpcMessageBytesMax,
     // Statistics of calls are not needed.
     'grpc.enable_channelz': 0,
@@ -82,7 +92,6 @@ function openChannel(address: string, channelCredentials: ChannelCredentials) {
       retired = true
       if (calls === 0) client.close()
     },
-    close: () => client.close(),
   }
 }
 

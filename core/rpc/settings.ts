@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { addressList, optional, readableFile, type Variable } from '#core/platform/config.ts'
 
@@ -17,6 +18,24 @@ export const TRANSPORT_SETTINGS = {
 } as const satisfies Record<string, Variable<unknown>>
 
 export const SEARCH_NODES = {
-  schema: addressList,
-  help: 'host:port of every search node, separated by commas',
-} as const satisfies Variable<readonly string[]>
+  schema: z.string().refine((value) => {
+    try {
+      return addressesOf(value).length > 0
+    } catch {
+      return false
+    }
+  }),
+  help:
+    'host:port of every search node, separated by commas; a name stands for each of its addresses, and is resolved ' +
+    'again. Or file:/path of a file with one a line, which is read again',
+} as const satisfies Variable<string>
+
+/**
+ * Addresses and names that a value of `SEARCH_NODES` lists now.
+ * @throws Error where its file cannot be read, or what it lists is not valid.
+ */
+export function addressesOf(value: string): readonly string[] {
+  if (!value.startsWith('file:')) return addressList.parse(value)
+  const lines = readFileSync(value.slice('file:'.length), 'utf8').split('\n')
+  return addressList.parse(lines.filter((line) => line.trim() !== '').join(','))
+}

@@ -1,5 +1,5 @@
 import { ServerCredentials, credentials, experimental, type ChannelCredentials } from '@grpc/grpc-js'
-import { isLoopbackHost } from '#core/platform/config.ts'
+import { hostAndPort, isLoopbackHost } from '#core/platform/config.ts'
 import { watchCertificates } from './certificates.ts'
 
 /** Transport to the search tier: mutual TLS with three files, or plaintext. */
@@ -34,7 +34,7 @@ export function transportFaults(addresses: readonly string[], settings: Partial<
 }
 
 function isLoopback(address: string): boolean {
-  return isLoopbackHost(address.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''))
+  return isLoopbackHost(hostAndPort(address.slice(address.indexOf('/') + 1)).host)
 }
 
 /** @throws Error if the settings conflict (`transportFaults`). */
@@ -53,9 +53,16 @@ export function serverCredentials(address: string, settings: TransportSettings):
     : experimental.createCertificateProviderServerCredentials(tls, tls, true)
 }
 
+/** One for all channels, because a watch never ends. */
+const providers = new Map<string, ReturnType<typeof watchCertificates>>()
+
 function tlsFiles(address: string, settings: TransportSettings) {
   const [fault] = transportFaults([address], settings)
   if (fault !== undefined) throw new Error(fault)
   const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings
-  return ca === undefined || cert === undefined || key === undefined ? undefined : watchCertificates({ ca, cert, key })
+  if (ca === undefined || cert === undefined || key === undefined) return undefined
+  const files = [ca, cert, key].join('\0')
+  const watched = providers.get(files) ?? watchCertificates({ ca, cert, key })
+  providers.set(files, watched)
+  return watched
 }

@@ -26,7 +26,7 @@ import { POINTER_MOVED, checkActivatable } from './check.ts'
 
 export interface ActivateDeps {
   readonly database: Database
-  /** All of SEARCH_NODES. */
+  /** Those of SEARCH_NODES, which change. */
   readonly nodes: readonly SearchNodeClient[]
   /** Holds the artifact and the report that was approved. */
   readonly store: SignedStore

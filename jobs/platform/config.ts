@@ -20,7 +20,7 @@ import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
 import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
-import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
+import { SEARCH_NODES, TRANSPORT_SETTINGS, addressesOf } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
 import { JOB_BOUNDS } from './bounds.ts'
@@ -142,7 +142,7 @@ export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
 
 export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsConfig {
   const config = readConfig(JOBS_VARIABLES, environment, (values) => [
-    ...transportFaults(values.SEARCH_NODES ?? [], values),
+    ...transportFaults(values.SEARCH_NODES === undefined ? [] : addressesOf(values.SEARCH_NODES), values),
     ...signingFaults(values),
     ...engineFaults(values),
     ...movedFaults(environment, MOVED_VARIABLES),

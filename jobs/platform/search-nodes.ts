@@ -1,12 +1,18 @@
 import { status } from '@grpc/grpc-js'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
+import { openSearchNodes } from '#core/rpc/search-nodes.ts'
 import { openSearchNodeClient, isGrpcError, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { NodeStatus } from '#core/domain/search.ts'
+import type { Log } from '#core/platform/log.ts'
 import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
-export function openSearchNodeClients(addresses: readonly string[], settings: TransportSettings) {
-  return addresses.map((address) => openSearchNodeClient(address, clientCredentials(address, settings)))
+export function followSearchNodes(config: TransportSettings & { readonly SEARCH_NODES: string }, log: Log) {
+  return openSearchNodes(config.SEARCH_NODES, {
+    open: (address) => openSearchNodeClient(address, clientCredentials(address, config)),
+    close: (node) => node.close(),
+    log,
+  })
 }
 
 /** A version, as search nodes load it. */

@@ -8,7 +8,7 @@ import type { Database } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause, type Log } from '#core/platform/log.ts'
 import type { JobsConfig } from '#jobs/platform/config.ts'
-import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
+import { followSearchNodes } from '#jobs/platform/search-nodes.ts'
 import type { AttemptOutcome, BuildMark, FailedRun } from './run-child.ts'
 import { buildParametersSchema } from './parameters.ts'
 import { runBuild } from './pipeline.ts'
@@ -39,7 +39,7 @@ async function run(fence: BuildFence, build: BuildRow, { config, database, log, 
   const parameters = buildParametersSchema.parse(build.parameters)
   const overtaken = new AbortController()
   const store = createArtifactStore(config.ARTIFACT_STORE)
-  const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
+  const searchNodes = await followSearchNodes(config, log)
   try {
     return await runBuild({
       fence,
@@ -56,7 +56,7 @@ async function run(fence: BuildFence, build: BuildRow, { config, database, log, 
       engine: config,
       privateKeyDer: config.MANIFEST_PRIVATE_KEY,
       publicKeysDer: config.MANIFEST_PUBLIC_KEY,
-      nodes,
+      nodes: searchNodes.nodes,
       vectors: {
         concurrency: parameters.endpoint?.concurrency ?? VECTORS_OF_ONE_BUILD.concurrency,
         batchTexts: parameters.endpoint?.batch_texts ?? VECTORS_OF_ONE_BUILD.batchTexts,
@@ -68,7 +68,7 @@ async function run(fence: BuildFence, build: BuildRow, { config, database, log, 
       log,
     })
   } finally {
-    for (const node of nodes) node.close()
+    searchNodes.close()
   }
 }
 

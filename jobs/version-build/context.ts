@@ -44,7 +44,7 @@ export interface BuildContext {
 export interface CandidateContext extends BuildContext {
   readonly database: Database
   readonly embedding: EndpointSettings & ReaderSettings & RewriterSettings
-  /** All of SEARCH_NODES. */
+  /** Those of SEARCH_NODES, which change. */
   readonly nodes: readonly SearchNodeClient[]
   readonly log: Log
 }

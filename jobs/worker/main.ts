@@ -19,7 +19,7 @@ import { jobsConfig } from '../platform/config.ts'
 import { openQueueRedis } from '../platform/queues.ts'
 import type { Drifts } from './maintenance/canaries.ts'
 import { serveJobsMetrics } from './metrics.ts'
-import { openSearchNodeClients } from '../platform/search-nodes.ts'
+import { followSearchNodes } from '../platform/search-nodes.ts'
 import { startJobs } from './workers.ts'
 
 await startOrExplain('The job worker cannot start', async () => {
@@ -37,7 +37,7 @@ await startOrExplain('The job worker cannot start', async () => {
     throw new OperatorError(`The clocks differ, so nothing is begun: set them (${clockFault}).`)
   const reservations = createReservationWriter(database)
   const settlement = createSettlement({ database, reservations, counters, log })
-  const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
+  const searchNodes = await followSearchNodes(config, log)
   const store = createSignedStore(config)
   // Requests have priority on a shared machine; build processes inherit the priority of this one. Not earlier, because
   // on a busy machine the connections above would then not be made in their time.
@@ -47,7 +47,7 @@ await startOrExplain('The job worker cannot start', async () => {
     database,
     redis: queueRedis.redis,
     store,
-    nodes,
+    nodes: searchNodes.nodes,
     counters,
     settlement,
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
@@ -71,11 +71,11 @@ await startOrExplain('The job worker cannot start', async () => {
     await close()
     await jobs.close()
     clock.stop()
-    for (const node of nodes) node.close()
+    searchNodes.close()
     await settlement.idle(LIMIT_BOUNDS.settlementsEndMs)
     counters.close()
     queueRedis.close()
     await database.end()
   })
-  log.info('ready', { search_nodes: nodes.length, metrics: internal.port })
+  log.info('ready', { search_nodes: searchNodes.nodes.length, metrics: internal.port })
 })

@@ -32,6 +32,7 @@ export interface JobsDeps {
   readonly database: Database
   readonly redis: Redis
   readonly store: SignedStore
+  /** Those of SEARCH_NODES, which change. */
   readonly nodes: readonly SearchNodeClient[]
   readonly counters: Pick<Counters, 'nowMs'>
   readonly settlement: Pick<Settlement, 'refundOverdue'>
@@ -104,8 +105,9 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   ]
   const periodic = startPeriodic(
     { database: deps.database, held: deps.held, onSuccess: deps.onTaskDone, log: deps.log },
-    [...maintenance(deps, queues), ...deps.nodes.map((node) => reconciliation(deps, node))],
+    maintenance(deps, queues),
   )
+  periodic.add(reconciliations(deps, periodic.add))
   return {
     tasks: periodic.agesMs,
     async close() {
@@ -186,10 +188,27 @@ class PatientWorker<P, R> extends Worker<P, R> {
   }
 }
 
+/** Begins a task for each node that appears. */
+function reconciliations(deps: JobsDeps, add: (task: PeriodicTask) => void): PeriodicTask {
+  const begun = new WeakSet<SearchNodeClient>()
+  return {
+    name: 'reconcile',
+    everyMs: JOB_BOUNDS.reconcileEveryMs,
+    locked: false,
+    async run() {
+      for (const node of deps.nodes.filter((one) => !begun.has(one))) {
+        begun.add(node)
+        add(reconciliation(deps, node))
+      }
+    },
+  }
+}
+
 /** Loads on a node what it lacks, as a repair: it loads what was active last by itself. */
-function reconciliation({ database, log }: JobsDeps, node: SearchNodeClient): PeriodicTask {
+function reconciliation({ database, nodes, log }: JobsDeps, node: SearchNodeClient): PeriodicTask {
   return {
     name: `reconcile ${node.address}`,
+    isOver: () => !nodes.includes(node),
     everyMs: JOB_BOUNDS.reconcileEveryMs,
     // Loads join each other, and releases have a lock of their own.
     locked: false,

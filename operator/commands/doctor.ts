@@ -19,6 +19,7 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { hostAndPort, type ConfigOf } from '#core/platform/config.ts'
 import { limitsCoreDumps } from '#core/platform/core-dumps.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { addressesOf } from '#core/rpc/settings.ts'
 import { infoFields } from '#core/redis/server-check.ts'
 import { isSilent, readStatuses } from '#core/redis/status-board.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
@@ -220,11 +221,17 @@ async function secretFindings(database: Queryable, config: Config): Promise<read
 
 /** @returns nothing where the tier has no TLS, or its variables are not given. */
 async function tlsFindings(config: Config): Promise<readonly Finding[]> {
-  const { SEARCH_NODES: nodes = [], SEARCH_TLS_CA, SEARCH_TLS_CERT, SEARCH_TLS_KEY } = config
-  if (SEARCH_TLS_CA === undefined || SEARCH_TLS_CERT === undefined || SEARCH_TLS_KEY === undefined) return []
+  const { SEARCH_NODES: nodes, SEARCH_TLS_CA, SEARCH_TLS_CERT, SEARCH_TLS_KEY } = config
+  if (
+    nodes === undefined ||
+    SEARCH_TLS_CA === undefined ||
+    SEARCH_TLS_CERT === undefined ||
+    SEARCH_TLS_KEY === undefined
+  )
+    return []
   const [ca, cert, key] = [SEARCH_TLS_CA, SEARCH_TLS_CERT, SEARCH_TLS_KEY].map((path) => readFileSync(path))
   return Promise.all(
-    nodes.map(async (node) => {
+    addressesOf(nodes).map(async (node) => {
       const { host, port } = hostAndPort(node)
       const servername = isIP(host) === 0 ? host : ''
       const socket = connect({ host, port, servername, ca, cert, key, ALPNProtocols: ['h2'] })

@@ -1,6 +1,5 @@
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
-import { PLAINTEXT, startNodeInProcess } from '#test/support/search-node.ts'
+import { PLAINTEXT, startNodeInProcess, openSearchNodeClients } from '#test/support/search-node.ts'
 
 /** A search node as production starts it, on a store of its own. */
 export interface AttackedNode {

@@ -57,8 +57,8 @@ beforeEach(async () => {
       ),
     ),
   )
-  const addresses = nodes.map(({ address }) => address)
-  tier = openSearchTier(addresses, PLAINTEXT, createLog('test', 'silent'), () => nowMs)
+  const addresses = nodes.map(({ address }) => address).join(',')
+  tier = await openSearchTier(addresses, PLAINTEXT, createLog('test', 'silent'), () => nowMs)
 })
 afterEach(() => {
   tier.close()
@@ -97,8 +97,25 @@ describe('a node is asked last', () => {
     await search()
     expect(asked.filter((node) => node === 0).length).toBe(1)
     expect(await nextAsked()).toEqual([1, 1])
-    nowMs += GATEWAY_BOUNDS.searchNodeCoolDownMs
+    nowMs += 2 * GATEWAY_BOUNDS.searchNodeCoolDownMs
     expect(await nextAsked()).toEqual([0, 1])
+  })
+
+  test('until one trial after each pause has ended, and twice as long after one that failed, up to a bound', async () => {
+    const { searchNodeCoolDownMs: firstMs, searchNodeCoolDownMaxMs: mostMs } = GATEWAY_BOUNDS
+    const fourAsk = async (): Promise<number> => {
+      answers = [refuses(status.UNAVAILABLE), found]
+      asked = []
+      await Promise.all(Array.from({ length: 4 }, () => search()))
+      return asked.filter((node) => node === 0).length
+    }
+    expect(await fourAsk()).toBeGreaterThan(0)
+    for (let trial = 0; trial < 8; trial++) {
+      nowMs += Math.min(firstMs * 2 ** trial, mostMs) - 1
+      expect(await fourAsk()).toBe(0)
+      nowMs++
+      expect(await fourAsk()).toBe(1)
+    }
   })
 
   test('not because a caller hung up', async () => {
@@ -138,7 +155,7 @@ test('a node that lacks the version by its own word is asked last, and still whe
 
 test('a connection that the network forgot costs one late call: the next has another one', async () => {
   const proxy = await startFaultProxy(`grpc://${nodes[0]?.address}`)
-  const one = openSearchTier([new URL(proxy.url).host], PLAINTEXT, createLog('test', 'silent'))
+  const one = await openSearchTier(new URL(proxy.url).host, PLAINTEXT, createLog('test', 'silent'))
   const ask = (): Promise<unknown> => one.search(query, PLATFORM_BOUNDS.searchTimeoutMs, new AbortController().signal)
   expect(await ask()).toMatchObject(EMPTY)
   proxy.forget()

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { readVersion } from '#core/db/versions.ts'
-import { openSearchNodeClients, prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
+import { prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
-import { PLAINTEXT } from '#test/support/search-node.ts'
+import { PLAINTEXT, openSearchNodeClients } from '#test/support/search-node.ts'
 import { openCandidateHarness, type CandidateHarness } from './candidate-harness.ts'
 
 /** Files of a version are edited, or are gone, after its evaluation; the command line and the job worker are real. */

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
@@ -9,7 +11,7 @@ import type { LocalService } from '#operator/demo/local/processes.ts'
 import { ANSWERED_QUERY, startTestService, type TestService } from '#test/support/service.ts'
 import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { startLoad } from '#test/support/load.ts'
-import { loadedOn } from '#test/support/search-node.ts'
+import { loadedOn, withSearchNode } from '#test/support/search-node.ts'
 import { arrivalOf, startTestProvider, type TestProvider } from '#test/support/embedding-endpoint.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
@@ -102,41 +104,6 @@ describe('SIGTERM', () => {
       expect(await gateway.stop(CALL_TIMEOUT_MS)).toBe(0)
     },
   )
-
-  test(
-    'to one of two search nodes under load fails no request, and the node has its versions again by ' +
-      'itself when it is back',
-    async () => {
-      const caller = await service.createCaller()
-      const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 4, pauseMs: 40 })
-      await load.until('the load runs', (sent) => sent.length >= 40)
-      const [node] = service.searchNodes
-      if (node === undefined) throw new Error('no search node')
-      expect(await node.stop()).toBe(0)
-      const atStop = load.sent.length
-      await load.until('the load went on without the node', (sent) => sent.length >= atStop + 40)
-      const back = service.add(
-        await startSearchNode(service.settings, 'search-node-0-again', Number(node.address.split(':')[1])),
-      )
-      await until('the node has its versions again', async () => (await loadedOn(back.address)).length > 0)
-      const sent = await load.stop()
-      expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-    },
-  )
-
-  test('to the job worker under load ends it cleanly, and its successor completes the ledger', async () => {
-    const caller = await service.createCaller()
-    const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 4, pauseMs: 40 })
-    await load.until('the load runs', (sent) => sent.length >= 20)
-    expect(await jobs.stop()).toBe(0)
-    const atStop = load.sent.length
-    await load.until('the load went on without the worker', (sent) => sent.length >= atStop + 20)
-    jobs = service.add(await startJobs(service.settings, addresses, 'jobs-successor'))
-    const sent = await load.stop()
-    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
-    expect(ledger.filter(({ entry, charged }) => entry === 'delivered' && charged === true).length).toBe(sent.length)
-  })
 })
 
 describe.concurrent('SIGKILL', () => {
@@ -201,3 +168,39 @@ describe.concurrent('SIGKILL', () => {
     },
   )
 })
+
+test(
+  'one search node is added to the file of SEARCH_NODES and the others leave it, under load: no request fails, gateway ' +
+    'and job worker follow without a restart, and who left may stop at once',
+  async () => {
+    const caller = await service.createCaller()
+    const file = join(service.settings.folder, 'search-nodes')
+    const name = (...nodes: readonly string[]): void => writeFileSync(file, `${nodes.join('\n')}\n`)
+    name(...addresses)
+    const environment = { ...service.settings.environment, DRAIN_MS: '500' }
+    const gateway = service.add(await startGateway({ ...service.settings, environment }, [`file:${file}`], 'following'))
+    service.add(await startJobs(service.settings, [`file:${file}`], 'jobs-following'))
+    const load = startLoad(caller, [gateway.baseUrl], { callers: 4, pauseMs: 20 })
+    await load.until('the load runs', (sent) => sent.length >= 40)
+
+    const added = service.add(await startSearchNode(service.settings, 'search-node-added'))
+    await until('it has its versions by itself', async () => (await loadedOn(added.address)).length > 0)
+    await withSearchNode(added.address, (node) => node.releaseVersion(service.versionId, CALL_TIMEOUT_MS))
+    name(...addresses, added.address)
+    await until('the job worker has loaded them there', async () => (await loadedOn(added.address)).length > 0)
+
+    name(added.address)
+    const nodesOf = async (): Promise<readonly string[]> => {
+      const metrics = await (await fetch(`${gateway.internalUrl}/metrics`)).text()
+      return [...metrics.matchAll(/^evidence_node_up\{node="([^"]+)"\} 1$/gm)].map(([, node = '']) => node)
+    }
+    await until('the gateway asks it alone', async () => (await nodesOf()).join() === added.address)
+    for (const node of service.searchNodes) node.signal('SIGKILL')
+    const since = load.sent.length
+    await load.until('it answers alone', (sent) => sent.length > since + 40)
+    const sent = await load.stop()
+    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+    const metrics = await (await fetch(`${gateway.internalUrl}/metrics`)).text()
+    for (const address of addresses) expect(metrics).not.toContain(`evidence_node_seconds_count{node="${address}"}`)
+  },
+)

@@ -94,6 +94,12 @@ test(
     const [ours, theirs] = [makeCertificates(folder, 'ours'), makeCertificates(folder, 'theirs')]
     const node = await startNode(nodeEnvironment(folder, publicKeyDer, tls(ours)))
     expect(await threadsOf(node, clientCredentials(node.address, { ...PLAINTEXT, ...tls(ours) }))).toBe(1)
+    const named = (name: string): Promise<number> => {
+      const address = `${name}/${node.address}`
+      return threadsOf(node, clientCredentials(address, { ...PLAINTEXT, ...tls(ours) }), address)
+    }
+    expect(await named('nodes.example')).toBe(1)
+    await expect(named('other.example')).rejects.toMatchObject({ details: expect.stringContaining('other.example') })
     const refused = [
       credentials.createSsl(readFileSync(ours.ca)),
       credentials.createSsl(readFileSync(ours.ca), readFileSync(theirs.key), readFileSync(theirs.cert)),

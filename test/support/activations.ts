@@ -3,9 +3,8 @@ import { afterAll, expect } from 'vitest'
 import { insertActivation, readActivation, type ActivationRow } from '#core/db/activations.ts'
 import { activate, type ActivateDeps } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { silent, smallSource, openJobsHarness } from './jobs.ts'
-import { PLAINTEXT } from './search-node.ts'
+import { PLAINTEXT, openSearchNodeClients } from './search-node.ts'
 import { insertSignedReview, makeComparable } from './reviews.ts'
 
 export type ActivationHarness = Awaited<ReturnType<typeof startActivationHarness>>

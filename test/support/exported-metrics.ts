@@ -27,7 +27,7 @@ export async function exportedRegistries(folder: string, certificate: string) {
     { postgres: () => Promise.resolve(Date.now()), redis: () => Promise.resolve(Date.now()) },
     quiet,
   )
-  const searchTier = openSearchTier(['127.0.0.1:1'], { ...PLAINTEXT, SEARCH_PLAINTEXT: 'allow' }, quiet)
+  const searchTier = await openSearchTier('127.0.0.1:1', { ...PLAINTEXT, SEARCH_PLAINTEXT: 'allow' }, quiet)
   const node = createNodeMetrics()
   node.observe({
     pool: { threads: 1, queued: 0, queueMax: 1, graphSearches: new BigInt64Array(1) },

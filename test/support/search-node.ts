@@ -3,7 +3,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Server, ServerCredentials, credentials, status, type sendUnaryData } from '@grpc/grpc-js'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
-import type { TransportSettings } from '#core/rpc/transport.ts'
+import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
 import { NO_ENGINE, type EngineSettings } from '#core/engine/settings.ts'
 import type { EngineCheckOptions } from '#search-node/engine-check.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -104,6 +104,10 @@ export async function startNode(environment: Environment) {
     }),
   ])
   return { ...node, address }
+}
+
+export function openSearchNodeClients(addresses: readonly string[], settings: TransportSettings) {
+  return addresses.map((address) => openSearchNodeClient(address, clientCredentials(address, settings)))
 }
 
 /** Short, because a node that a test has stopped never answers. */

@@ -45,7 +45,14 @@ export function makeCertificates(folder: string, name: string, days = 2) {
   }
   const file = (end: string): string => join(folder, `${name}${end}`)
   openssl('-keyout', file('-ca.key'), '-out', file('-ca.pem'), '-subj', `/CN=${name} authority`)
-  const signed = ['-addext', 'subjectAltName=IP:127.0.0.1', '-CA', file('-ca.pem'), '-CAkey', file('-ca.key')]
+  const signed = [
+    '-addext',
+    'subjectAltName=IP:127.0.0.1,DNS:nodes.example',
+    '-CA',
+    file('-ca.pem'),
+    '-CAkey',
+    file('-ca.key'),
+  ]
   openssl('-keyout', file('.key'), '-out', file('.pem'), '-subj', `/CN=${name}`, ...signed)
   return { ca: file('-ca.pem'), cert: file('.pem'), key: file('.key') }
 }

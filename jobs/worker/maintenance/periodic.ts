@@ -11,6 +11,8 @@ export interface PeriodicTask {
   readonly locked: boolean
   /** @returns false where the run did not reach its aim; what failed is logged by the task. */
   run(signal: AbortSignal): Promise<unknown>
+  /** Ends the repetition, and what is known of it. */
+  isOver?(): boolean
 }
 
 interface PeriodicDeps {
@@ -28,10 +30,11 @@ interface PeriodicDeps {
 export function startPeriodic(deps: PeriodicDeps, tasks: readonly PeriodicTask[]) {
   const stopping = new AbortController()
   const { signal } = stopping
-  const succeededMs = new Map(tasks.map(({ name }) => [name, performance.now()]))
+  const succeededMs = new Map<string, number>()
+  const running = new Set<Promise<void>>()
 
   async function repeat(task: PeriodicTask): Promise<void> {
-    for (let failures = 0; !signal.aborted;) {
+    for (let failures = 0; !signal.aborted && task.isOver?.() !== true;) {
       try {
         if (deps.held() === undefined && (await runOnce(deps.database, task, signal))) {
           succeededMs.set(task.name, performance.now())
@@ -44,10 +47,18 @@ export function startPeriodic(deps: PeriodicDeps, tasks: readonly PeriodicTask[]
       }
       await wait(pauseMs(task.everyMs, failures), undefined, { signal }).catch(() => undefined)
     }
+    succeededMs.delete(task.name)
+  }
+  function add(task: PeriodicTask): void {
+    succeededMs.set(task.name, performance.now())
+    const repeated = repeat(task).finally(() => running.delete(repeated))
+    running.add(repeated)
   }
 
-  const running = tasks.map(repeat)
+  for (const task of tasks) add(task)
   return {
+    /** Begins another one. */
+    add,
     /** Time since the last success of each task, or since the start. */
     agesMs: () => Object.fromEntries([...succeededMs].map(([name, atMs]) => [name, performance.now() - atMs])),
     /** Waits for the runs under way. */

@@ -11,7 +11,6 @@ import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
-import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { activateDeps } from '#test/support/activations.ts'
 import { insertSignedReview, makeComparable, type Signed } from '#test/support/reviews.ts'
 import { openJobsHarness } from '#test/support/jobs.ts'
@@ -24,6 +23,7 @@ import {
   rerankCalls,
   startReaderEndpoint,
 } from '#test/support/reader-endpoint.ts'
+import { openSearchNodeClients } from '#test/support/search-node.ts'
 
 const KNOWING = 'knowing'
 const orderingBy = (model: string): object => ({
