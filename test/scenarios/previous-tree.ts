@@ -43,7 +43,15 @@ function commitAll(root: string, message: string): void {
  * @throws Error that says what to do where the git history is missing.
  */
 export function extractPreviousTree(root: string) {
-  const commit = commitBefore(root, readMigrations(join(root, MIGRATIONS)).at(-1)?.name ?? '')
+  return extract(root, commitBefore(root, readMigrations(join(root, MIGRATIONS)).at(-1)?.name ?? ''))
+}
+
+/** Extracts the commit before this tree: the last one while something is not committed. */
+export function extractCommitBefore() {
+  return extract(ROOT, git(ROOT, 'status', '--porcelain', '--untracked-files=no') === '' ? 'HEAD^' : 'HEAD')
+}
+
+function extract(root: string, commit: string) {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-previous-'))
   const archive = join(folder, 'tree.tar')
   git(root, 'archive', `--output=${archive}`, commit)
@@ -70,7 +78,7 @@ function git(root: string, ...args: readonly string[]): string {
     return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
   } catch (cause) {
     throw new Error(
-      'The tree before the newest migration is not in the git history: run the tests in a clone with its whole ' +
+      'The tree before is not in the git history: run the tests in a clone with its whole ' +
         'history ("git fetch --unshallow" completes a shallow one).',
       { cause },
     )

@@ -22,7 +22,7 @@ export interface StackSettings {
     readonly MANIFEST_PUBLIC_KEY: string
     readonly MANIFEST_PRIVATE_KEY: string
   }
-  /** Folder of the gateway's code; this repository if absent. */
+  /** Folder of the code; this repository if absent. */
   readonly root?: string
   /** Additional variables for every service. */
   readonly environment?: Readonly<Record<string, string>>
@@ -52,23 +52,24 @@ export function storeOf(settings: Pick<StackSettings, 'folder' | 'secrets'>): Si
   return createSignedStore({ ARTIFACT_STORE: storeUrl(settings), MANIFEST_PUBLIC_KEY: publicKeysDer })
 }
 
-/** The services keep compiled modules where this process does. */
-function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+/** The services keep compiled modules where this process does, unless their code is another. */
+function compileCache({ root }: Pick<StackSettings, 'root'>): { readonly NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir()
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+  return folder === undefined || root !== undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }
 
-type Common = Pick<ServiceOptions, 'name' | 'script' | 'logFile' | 'restartOn' | 'onSpawn'>
+type Common = Pick<ServiceOptions, 'name' | 'root' | 'script' | 'logFile' | 'restartOn' | 'onSpawn'>
 
 /** Options that every service has. Those that restart do so where their code changes. */
 function optionsOf(
-  settings: Pick<StackSettings, 'folder' | 'restartOnChange' | 'onSpawn'>,
+  settings: Pick<StackSettings, 'folder' | 'root' | 'restartOnChange' | 'onSpawn'>,
   name: string,
   script: string,
 ): Common {
   const code = ['core', 'law', 'proto', script.split('/', 1)[0] ?? '']
   const restartOn = settings.restartOnChange === true ? code : undefined
-  return { name, script, logFile: logFileOf(settings, name), restartOn, onSpawn: settings.onSpawn }
+  const { root, onSpawn } = settings
+  return { name, script, root, logFile: logFileOf(settings, name), restartOn, onSpawn }
 }
 
 function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): string {
@@ -77,7 +78,7 @@ function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): strin
 
 /** Starts a search node on a free port of loopback, or on the given one. */
 export async function startSearchNode(
-  settings: Pick<StackSettings, 'folder' | 'secrets' | 'environment' | 'restartOnChange' | 'onSpawn'>,
+  settings: Pick<StackSettings, 'folder' | 'root' | 'secrets' | 'environment' | 'restartOnChange' | 'onSpawn'>,
   name = 'search-node',
   port?: number,
 ) {
@@ -88,7 +89,7 @@ export async function startSearchNode(
       ...optionsOf(settings, name, 'search-node/main.ts'),
       nodeOptions: SEARCH_NODE_OPTIONS,
       environment: {
-        ...compileCache(),
+        ...compileCache(settings),
         ...settings.environment,
         ARTIFACT_STORE: storeUrl(settings),
         MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
@@ -111,7 +112,7 @@ export async function startJobs(settings: StackSettings, searchNodes: readonly s
   return startService({
     ...optionsOf(settings, name, 'jobs/worker/main.ts'),
     environment: {
-      ...compileCache(),
+      ...compileCache(settings),
       JOBS_LISTEN: ANY_PORT,
       ...settings.environment,
       DATABASE_URL: settings.jobsDatabaseUrl,
@@ -140,7 +141,7 @@ export async function startTrace(settings: StackSettings, name = 'trace') {
   const service = await startService({
     ...optionsOf(settings, name, 'jobs/trace/main.ts'),
     environment: {
-      ...compileCache(),
+      ...compileCache(settings),
       TRACE_DIR: createArtifactStore(storeUrl(settings)).traceFolder,
       TRACE_LISTEN: listen,
       TRACE_INTERNAL_LISTEN: ANY_PORT,
@@ -161,10 +162,9 @@ export async function startGateway(
   const internalListen = `127.0.0.1:${await freePort()}`
   const service = await startService({
     ...optionsOf(settings, name, 'gateway/main.ts'),
-    root: settings.root,
     environment: {
       DRAIN_MS: '500',
-      ...(settings.root === undefined ? compileCache() : {}),
+      ...compileCache(settings),
       ...settings.environment,
       DATABASE_URL: settings.gatewayDatabaseUrl,
       REDIS_URL: settings.redisUrl,
