@@ -30,6 +30,10 @@ const serviceSchema = z.object({
   networks: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),
   restart: z.string().optional(),
+  mem_limit: z.string().optional(),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()).default([]),
+  read_only: z.boolean().default(false),
   healthcheck: z.object({ test: commandSchema, interval: z.string(), timeout: z.string() }).optional(),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
 })
@@ -62,6 +66,7 @@ const PROGRAMS: Readonly<Record<string, Variables>> = {
 const FOREIGN_HEALTH: Readonly<Record<string, string>> = {
   postgres: 'pg_isready',
   valkey: 'valkey-cli',
+  proxy: 'wget',
   embeddings: 'curl',
   'opensearch-1': 'curl',
   'opensearch-2': 'curl',
@@ -231,8 +236,20 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   encoder: [MODELS],
 }
 
-/** What callers reach, through a proxy. */
-const PUBLIC: readonly string[] = ['gateway', 'trace']
+/** What callers reach. A gateway publishes no port, so that there may be several. */
+const PUBLIC: readonly string[] = ['proxy', 'trace']
+const LOOPBACK = /^(?:\$\{TLS_LISTEN:-)?127\.0\.0\.1:/
+
+/** Images that need more than the services of this project; only "backend" reaches them, and they are optional. */
+const PRIVILEGED = /^(?:opensearch-\d|embeddings)$/
+
+function privilegeFaults(name: string, { mem_limit, cap_drop, security_opt, read_only }: Service): readonly string[] {
+  const isContained = cap_drop.includes('ALL') && security_opt.includes('no-new-privileges:true') && read_only
+  return [
+    ...(mem_limit === undefined ? [`${name} has no memory limit`] : []),
+    ...(isContained || PRIVILEGED.test(name) ? [] : [`${name} is not contained`]),
+  ]
+}
 
 function hostFaults(compose: Compose, name: string, service: Service): readonly string[] {
   const volumes = service.volumes
@@ -251,7 +268,7 @@ function hostFaults(compose: Compose, name: string, service: Service): readonly 
       ? []
       : [`${name}: the image ${service.image} is not pinned to a version`]),
     ...service.ports
-      .filter((port) => !PUBLIC.includes(name) || !port.startsWith('127.0.0.1:'))
+      .filter((port) => !PUBLIC.includes(name) || !LOOPBACK.test(port))
       .map((port) => `${name} publishes ${port}`),
     ...volumes
       .filter((volume) => !(volume in compose.volumes))
@@ -271,6 +288,7 @@ export function composeFaults(
 ): readonly string[] {
   return Object.entries(compose.services).flatMap(([name, service]) => [
     ...hostFaults(compose, name, service),
+    ...privilegeFaults(name, service),
     ...environmentFaults(name, service, secrets),
     ...healthFaults(root, name, service),
     ...dependencyFaults(compose, name, service),

@@ -25,6 +25,7 @@ const secrets = {
   OPERATOR_PASSWORD: password(),
   BACKUP_PASSWORD: password(),
   MIGRATION_PASSWORD: password(),
+  VALKEY_PASSWORD: password(),
 }
 
 function faultsAfter(change: (compose: Compose) => void): readonly string[] {
@@ -47,7 +48,7 @@ test('every variable, health check, dependency, port and image of docker-compose
   expect(faultsAfter(() => {})).toEqual([])
 })
 
-test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, the trace, an encoder, a model server and a cluster are there', () => {
+test('Postgres 18, Valkey, search nodes, gateway, proxy, jobs, a migration, the trace, an encoder, a model server and a cluster are there', () => {
   const { services } = parseCompose(text)
   expect(Object.keys(services).sort()).toEqual([
     'embeddings',
@@ -60,8 +61,8 @@ test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, the tra
     'opensearch-3',
     'operator',
     'postgres',
-    'search-node-1',
-    'search-node-2',
+    'proxy',
+    'search-node',
     'trace',
     'valkey',
   ])
@@ -74,7 +75,7 @@ test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, the tra
 test('search nodes start with the options of Node that the demo gives them', () => {
   const compose = parseCompose(text)
   const command = ['node', ...SEARCH_NODE_OPTIONS, 'search-node/main.ts']
-  for (const name of ['search-node-1', 'search-node-2']) expect(service(compose, name).command).toEqual(command)
+  expect(service(compose, 'search-node').command).toEqual(command)
 })
 
 test('a model server starts on demand, keeps its weights, and is reached by gateway and jobs alone', () => {
@@ -135,8 +136,8 @@ describe('the test would notice', () => {
     ],
     [
       'a value that is not valid',
-      (compose) => (service(compose, 'search-node-1').environment['SEARCH_LISTEN'] = '7070'),
-      /search-node-1: SEARCH_LISTEN is not valid/,
+      (compose) => (service(compose, 'search-node').environment['SEARCH_LISTEN'] = '7070'),
+      /search-node: SEARCH_LISTEN is not valid/,
     ],
     [
       'a secret in the file',
@@ -163,7 +164,7 @@ describe('the test would notice', () => {
     [
       'a health check that runs a missing file',
       (compose) =>
-        (service(compose, 'search-node-2').healthcheck = {
+        (service(compose, 'search-node').healthcheck = {
           test: ['CMD', 'node', 'gone.ts'],
           interval: '1s',
           timeout: '1s',
@@ -197,9 +198,17 @@ describe('the test would notice', () => {
     ],
     [
       'a port that is open to the network',
-      (compose) => (service(compose, 'gateway').ports = ['8080:8080']),
-      /gateway publishes 8080:8080/,
+      (compose) => (service(compose, 'proxy').ports = ['8080:8080']),
+      /proxy publishes 8080:8080/,
     ],
+    ...([{ mem_limit: undefined }, { read_only: false }, { cap_drop: [] }, { security_opt: [] }] as const).map(
+      (without) =>
+        [
+          `a service with ${JSON.stringify(without)}`,
+          (compose: Compose) => Object.assign(service(compose, 'valkey'), without),
+          'mem_limit' in without ? /valkey has no memory limit/ : /valkey is not contained/,
+        ] as const,
+    ),
     [
       'a database that is published',
       (compose) => (service(compose, 'postgres').ports = ['127.0.0.1:5432:5432']),
