@@ -60,7 +60,8 @@ interface Node {
   passedOver: number
   /** Times of the last calls, ms; one overwrites the oldest. */
   readonly lastMs: Float64Array
-  readonly seconds: { observe(seconds: number): void }
+  /** Undefined once it is gone: a call that ends then would bring its series back. */
+  seconds: { observe(seconds: number): void } | undefined
 }
 
 /** @param value of `SEARCH_NODES`. @param now milliseconds on a monotonic clock. */
@@ -73,9 +74,10 @@ export async function openSearchTier(
   const metrics = createNodeMetrics()
   const { nodes, close } = await openSearchNodes(value, {
     open: (address) => createNode(address, transport, metrics.seconds.labels(address), now),
-    close({ client }) {
-      client.close()
-      metrics.seconds.remove(client.address)
+    close(node) {
+      node.client.close()
+      node.seconds = undefined
+      metrics.seconds.remove(node.client.address)
     },
     log,
   })
@@ -159,7 +161,7 @@ async function ask(
     node.inFlight--
     const tookMs = now() - fromMs
     node.lastMs[node.calls++ % node.lastMs.length] = tookMs
-    node.seconds.observe(tookMs / 1_000)
+    node.seconds?.observe(tookMs / 1_000)
   }
 }
 
