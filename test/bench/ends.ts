@@ -9,7 +9,7 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { admit } from '#core/limits/admission.ts'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openGatewayLimits, type GatewayLimits } from '#gateway/limits.ts'
+import { openGatewayLimits } from '#gateway/limits.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'
 import { createOrganization } from '#test/model/servers.ts'
 import { createCandidate, NO_REPLAY } from '#test/support/limits.ts'
@@ -69,6 +69,8 @@ interface Urls {
 }
 
 type Entitled = Awaited<ReturnType<typeof createOrganization>>
+
+type GatewayLimits = ReturnType<typeof openGatewayLimits>
 
 /** Admits and delivers one request. @returns its id. */
 async function serve(limits: GatewayLimits, held: Entitled[number], document: string): Promise<string> {
