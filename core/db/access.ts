@@ -5,7 +5,7 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
-import { execute, rowsOf, valueOf } from './rows.ts'
+import { execute, rowOf, rowsOf, valueOf } from './rows.ts'
 import { withdrawalInForceSchema } from './withdrawals.ts'
 
 const profileSchema = z.object({
@@ -71,8 +71,9 @@ const PROFILE = `json_build_object('id', v.profile_id, 'version_id', v.id, 'pass
 /**
  * One statement reads one snapshot. Key, client, organization, entitlements with plan and profiles, and the fingerprint
  * key are therefore consistent.
+ * @param digests of one key, one for each pepper in use.
  */
-const READ_ACCESS = `
+export const readAccess = rowOf(accessSchema, 'read-access')<[digests: readonly Buffer[]]>`
   select k.id as api_key_id, k.client_id, c.name as client, c.organization_id, k.environment, k.scopes, k.expires_at, k.revoked_at,
     f.epoch as fingerprint_epoch, f.wrapped as fingerprint_wrapped,
     coalesce((
@@ -148,12 +149,6 @@ export const countExpiringKeys = valueOf(z.int())<[environment: string, days: nu
  * notification on it means that some access changed.
  */
 export const listenForAccessChanges = execute`listen access_changed`
-
-/** @param digests of one key, one for each pepper in use. */
-export async function readAccess(database: Queryable, digests: readonly Buffer[]): Promise<Access | undefined> {
-  const { rows } = await database.query({ name: 'read-access', text: READ_ACCESS, values: [digests] })
-  return rows.length === 0 ? undefined : accessSchema.parse(rows[0])
-}
 
 export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<DigestSet> {
   return createDigestSet(await validDigests(database, environment, limit))

@@ -21,7 +21,11 @@ const CLAIMED = `exists (select from reviews r
  * The rollback path of every knowledge base, from its active version (step 0) to the next one that no review claims to
  * reject. Empty where the history does not end with the active version.
  */
-export const ROLLBACK_PATH = `
+export const ROLLBACK_PATH = pathWhile('w.step = 0 or w.claimed')
+
+/** @param goesOn says of a step `w` whether the one below it belongs to the path. */
+function pathWhile(goesOn: string): string {
+  return `
 rollback_path as (
   select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, false as claimed, 0 as step
   from active_versions p
@@ -32,8 +36,9 @@ rollback_path as (
   select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, ${CLAIMED}, w.step + 1
   from rollback_path w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where (w.step = 0 or w.claimed) and w.step < ${String(DATABASE_BOUNDS.rollbackStepsMax)}
+  where (${goesOn}) and w.step < ${DATABASE_BOUNDS.rollbackStepsMax}
 )`
+}
 
 const stepSchema = z.object({
   sequence: z.int(),
@@ -48,14 +53,15 @@ export type RollbackStep = z.infer<typeof stepSchema>
 
 export type RollbackPath = Awaited<ReturnType<typeof readRollbackPath>>
 
-const readSteps = rowsOf(stepSchema)<[knowledgeBaseId: string]>`
-with recursive ${ROLLBACK_PATH}
+const STEPS = `
 select w.sequence::float8 as sequence, w.version_id, w.claimed, a.finished_at as active_from,
   (select n.finished_at from activations n where n.knowledge_base_id = w.knowledge_base_id
     and n.sequence = w.sequence + 1) as active_until
 from rollback_path w join activations a using (knowledge_base_id, sequence)
 where w.knowledge_base_id = $1
 order by w.step`
+
+const readSteps = rowsOf(stepSchema)<[knowledgeBaseId: string]>`with recursive ${ROLLBACK_PATH} ${STEPS}`
 
 /**
  * @param isRejected verifies what reviews claim; without it no claim counts.
@@ -78,22 +84,7 @@ export async function readRollbackPath(
 
 /** Reads the steps back to a given version, also those that `ROLLBACK_PATH` leaves out. */
 const readStepsTo = rowsOf(stepSchema)<[knowledgeBaseId: string, versionId: string]>`
-with recursive rollback_path as (
-  select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, 0 as step
-  from active_versions p
-  cross join lateral (select n.* from activations n
-    where n.knowledge_base_id = p.knowledge_base_id and n.sequence is not null order by n.sequence desc limit 1) a
-  where p.knowledge_base_id = $1 and a.version_id = p.version_id
-  union all
-  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, w.step + 1
-  from rollback_path w
-  join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where w.version_id <> $2 and w.step < ${String(DATABASE_BOUNDS.rollbackStepsMax)}
-)
-select w.sequence::float8 as sequence, w.version_id, ${CLAIMED} as claimed, a.finished_at as active_from, (select n.finished_at from activations n
-    where n.knowledge_base_id = w.knowledge_base_id and n.sequence = w.sequence + 1) as active_until
-from rollback_path w join activations a using (knowledge_base_id, sequence)
-order by w.step`
+with recursive ${pathWhile('w.knowledge_base_id = $1 and w.version_id <> $2')} ${STEPS}`
 
 /**
  * @returns the steps from the active version to that version, both included; undefined where it is not on the rollback

@@ -27,16 +27,9 @@ export interface NewActivation {
   readonly actor: string
 }
 
-export const insertActivation = execute.from((row: NewActivation) => [
-  row.id,
-  row.knowledgeBaseId,
-  row.versionId,
-  row.expectedVersionId,
-  row.kind,
-  row.actor,
-])`
+export const insertActivation = execute.named<NewActivation>`
   insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor)
-  values ($1, $2, $3, $4, $5, $6)`
+  values (:id, :knowledgeBaseId, :versionId, :expectedVersionId, :kind, :actor)`
 
 const READ =
   'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, ' +
@@ -80,12 +73,10 @@ export const setVersionState = changesOne<[versionId: string, from: string, to: 
  * those of the statement: its transaction may have waited minutes for search nodes.
  * @returns false if it is already finished; the earlier outcome remains.
  */
-export const finishActivation = changesOne.from((id: string, state: 'done' | 'refused', message: string) => [
-  id,
-  state,
-  message.slice(0, DATABASE_BOUNDS.failureMessageCharactersMax),
-])`
-  update activations set state = $2, message = $3, finished_at = clock_timestamp() where id = $1 and state = 'queued'`
+export const finishActivation = changesOne<[id: string, state: 'done' | 'refused', message: string]>`
+  update activations set state = $2, message = left($3, ${String(DATABASE_BOUNDS.failureMessageCharactersMax)}),
+    finished_at = clock_timestamp()
+  where id = $1 and state = 'queued'`
 
 export const queuedActivations = ids<[limit: number]>`
   select id from activations where state = 'queued' order by created_at limit $1`

@@ -38,13 +38,12 @@ const keys = (column = '', joined = ''): string => `
   from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id ${joined}`
 
 /** Only the clock of the database determines when a key expires. @returns that time. */
-export const insertKey = valueOf(z.date()).from((key: NewKey) => {
-  const { id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds } = key
-  return [id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds]
-})`
+export const insertKey = valueOf(z.date()).named<NewKey>`
   insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
+  values (:id, :clientId, :environment, :digest, :pepperName, :prefix, :scopes,
+    now() + make_interval(secs => :lifetimeSeconds))
   returning expires_at`
+
 /** By the index on organization and admission, no further back than it is read quickly. */
 const LAST_USED = `
   select r.admitted_at as last_used_at from reservations r

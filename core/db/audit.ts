@@ -62,28 +62,30 @@ export async function readAuditHead(database: Queryable): Promise<AuditHead> {
  * time, login and hash under the lock of the chain, and the transaction holds that lock to its end. The entry is
  * therefore the last statement of the transaction: whoever waits for the chain holds nothing that its holder needs.
  */
-const append = execute.from(({ actor, action, subject, detail = {} }: AuditEntry) => [actor, action, subject, detail])`
-  insert into audit (actor, action, subject, detail) values ($1, $2, $3, $4)`
+const append = execute.named<AuditEntry>`
+  insert into audit (actor, action, subject, detail) values (:actor, :action, :subject, :detail)`
 
 /** @throws OperatorError when another session holds the chain for too long. */
 export async function appendAudit(database: Queryable, entry: AuditEntry): Promise<void> {
-  await withinLockTimeout('The audit trail', append(database, entry))
+  await withinLockTimeout('The audit trail', append(database, { detail: {}, ...entry }))
 }
 
-/** Newest first. `strpos` instead of `like` takes the operator's input literally. */
-export const listAudit = rowsOf(auditRow).from((filter: AuditFilter) => {
-  const { actor = null, action = null, about = null, from = null, to = null, limit } = filter
-  return [actor, action, about, from, to, limit]
-})`
+/** `strpos` instead of `like` takes the operator's input literally. */
+const readAudit = rowsOf(auditRow).named<Required<AuditFilter>>`
   select seq::float8 as seq, at, actor, login, action, subject, detail
   from audit
-  where ($1::text is null or actor = $1)
-    and ($2::text is null or action = $2 or split_part(action, '.', 1) = $2)
-    and ($3::text is null or strpos(subject, $3) > 0 or strpos(detail::text, $3) > 0)
-    and ($4::timestamptz is null or at >= $4)
-    and ($5::timestamptz is null or at < $5)
+  where (:actor::text is null or actor = :actor)
+    and (:action::text is null or action = :action or split_part(action, '.', 1) = :action)
+    and (:about::text is null or strpos(subject, :about) > 0 or strpos(detail::text, :about) > 0)
+    and (:from::timestamptz is null or at >= :from)
+    and (:to::timestamptz is null or at < :to)
   order by audit.seq desc
-  limit $6`
+  limit :limit`
+
+/** Newest first. */
+export function listAudit(database: Queryable, { actor, action, about, from, to, limit }: AuditFilter) {
+  return readAudit(database, { actor, action, about, from, to, limit })
+}
 
 const chainedEntry = z.object({
   seq: z.int(),

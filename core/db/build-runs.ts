@@ -36,16 +36,16 @@ export const beginAttempt = oneRowOf(fenceSchema)<[id: string]>`
   where id = $1
   returning id as "buildId", attempt`
 
-const held = execute.from(({ buildId, attempt }: BuildFence) => [buildId, attempt])
+/** The run that holds its fence. */
+const RUN = "id = :buildId and attempt = :attempt and state = 'running'"
 
 /** Tells that the run lives, also in a stage that reports no progress. */
-export const recordHeartbeat = held`
-  update builds set updated_at = clock_timestamp() where id = $1 and attempt = $2 and state = 'running'`
+export const recordHeartbeat = execute.named<BuildFence>`
+  update builds set updated_at = clock_timestamp() where ${RUN}`
 
 /** Returns a build whose run was stopped with its worker to the queue. This is no failure. */
-export const releaseRun = held`
-  update builds set state = 'queued', updated_at = clock_timestamp()
-  where id = $1 and attempt = $2 and state = 'running'`
+export const releaseRun = execute.named<BuildFence>`
+  update builds set state = 'queued', updated_at = clock_timestamp() where ${RUN}`
 
 /** What follows a run that ended without a candidate. */
 export type AfterRun = {
@@ -54,19 +54,12 @@ export type AfterRun = {
   readonly lost: boolean
 } & ({ readonly state: 'failed' } | { readonly state: 'retrying'; readonly waitMs: number })
 
-export const endRun = execute.from(({ buildId, attempt }: BuildFence, after: AfterRun) => [
-  buildId,
-  attempt,
-  after.state,
-  after.error.slice(0, DATABASE_BOUNDS.failureMessageCharactersMax),
-  after.outOfMemory,
-  after.state === 'retrying' ? after.waitMs : null,
-  after.lost,
-])`
-  update builds set state = $3, error = $4, failed_runs = failed_runs + 1,
-    out_of_memory_runs = out_of_memory_runs + $5::boolean::integer, lost_runs = lost_runs + $7::boolean::integer,
-    next_attempt_at = clock_timestamp() + make_interval(secs => $6::float8 / 1000), updated_at = clock_timestamp()
-  where id = $1 and attempt = $2 and state = 'running'`
+export const endRun = execute.named<BuildFence & AfterRun & { readonly waitMs: number | null }>`
+  update builds set state = :state, error = left(:error, ${String(DATABASE_BOUNDS.failureMessageCharactersMax)}),
+    failed_runs = failed_runs + 1, out_of_memory_runs = out_of_memory_runs + :outOfMemory::boolean::integer,
+    lost_runs = lost_runs + :lost::boolean::integer, updated_at = clock_timestamp(),
+    next_attempt_at = clock_timestamp() + make_interval(secs => :waitMs::float8 / 1000)
+  where ${RUN}`
 
 /** Runs without a heartbeat for so long. */
 export const lostRuns = rowsOf(fenceSchema)<[silentMs: number, limit: number]>`

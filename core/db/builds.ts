@@ -33,13 +33,9 @@ export interface NewBuild {
   readonly startedBy: string
 }
 
-export const insertBuild = execute.from(({ id, knowledgeBaseId, importId, parameters, startedBy }: NewBuild) => [
-  id,
-  knowledgeBaseId,
-  importId,
-  JSON.stringify(parameters),
-  startedBy,
-])`insert into builds (id, knowledge_base_id, import_id, parameters, started_by) values ($1, $2, $3, $4, $5)`
+export const insertBuild = execute.named<NewBuild>`
+  insert into builds (id, knowledge_base_id, import_id, parameters, started_by)
+  values (:id, :knowledgeBaseId, :importId, :parameters::jsonb, :startedBy)`
 
 export const readBuild = rowOf(buildRowSchema)<[id: string]>`
   select b.id, b.knowledge_base_id, k.slug as knowledge_base, k.as_of::text, b.import_id, b.parameters, b.state, b.attempt, b.stage,
@@ -72,29 +68,23 @@ export interface BuildProgress {
 }
 
 /** @returns false when another run has taken the build over: this one must stop. */
-export const recordProgress = changesOne.from((fence: BuildFence, { stage, done, total, embedding }: BuildProgress) => [
-  fence.buildId,
-  fence.attempt,
-  stage,
-  done,
-  total,
-  embedding,
-])`
-  update builds set stage = $3, done = $4, total = $5, embedding = coalesce($6, embedding), updated_at = now()
-  where id = $1 and attempt = $2 and state = 'running'`
+export const recordProgress = changesOne.named<BuildFence & BuildProgress>`
+  update builds set stage = :stage, done = :done, total = :total, embedding = coalesce(:embedding, embedding),
+    updated_at = now()
+  where id = :buildId and attempt = :attempt and state = 'running'`
 
 /** Part of the final transaction. @returns false when another run has taken the build over. */
-export const succeedBuild = changesOne.from(({ buildId, attempt }: BuildFence) => [buildId, attempt])`
+export const succeedBuild = changesOne.named<BuildFence>`
   update builds set state = 'succeeded', stage = 'candidate', error = null, updated_at = now()
-  where id = $1 and attempt = $2 and state = 'running'`
+  where id = :buildId and attempt = :attempt and state = 'running'`
 
 /**
  * A build that ended so long ago that no run writes to its files any more. A failed build may be asked for again, so
  * its files are kept for longer.
  */
-const ENDED = (succeededMs: string, failedMs: string): string => `
-  ((state = 'succeeded' and updated_at < now() - make_interval(secs => ${succeededMs} / 1000.0))
-  or (state = 'failed' and updated_at < now() - make_interval(secs => ${failedMs} / 1000.0)))`
+const ENDED = `
+  ((state = 'succeeded' and updated_at < now() - make_interval(secs => :succeededMs / 1000.0))
+  or (state = 'failed' and updated_at < now() - make_interval(secs => :failedMs / 1000.0)))`
 
 export interface EndedSince {
   readonly succeededMs: number
@@ -102,20 +92,14 @@ export interface EndedSince {
 }
 
 /** @returns those of the given builds that ended. */
-export const endedBuilds = ids.from((builds: readonly string[], { succeededMs, failedMs }: EndedSince) => [
-  builds,
-  succeededMs,
-  failedMs,
-])`select id from builds where id = any($1::uuid[]) and ${ENDED('$2', '$3')}`
+export const endedBuilds = ids.named<EndedSince & { readonly builds: readonly string[] }>`
+  select id from builds where id = any(:builds::uuid[]) and ${ENDED}`
 
 const endedSchema = z.object({ id: z.uuid(), state: z.enum(['succeeded', 'failed']) })
 
 /** Ended builds of any id, newest first, for files whose names do not contain a build. */
-export const recentlyEndedBuilds = rowsOf(endedSchema).from(({ succeededMs, failedMs }: EndedSince, limit: number) => [
-  succeededMs,
-  failedMs,
-  limit,
-])`select id, state from builds where ${ENDED('$1', '$2')} order by updated_at desc limit $3`
+export const recentlyEndedBuilds = rowsOf(endedSchema).named<EndedSince & { readonly limit: number }>`
+  select id, state from builds where ${ENDED} order by updated_at desc limit :limit`
 
 /** Oldest first; a lost queue is filled with them again. */
 export const unfinishedBuilds = ids<[limit: number]>`

@@ -6,7 +6,7 @@ import { from, to } from 'pg-copy-streams'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { withOwnClient } from './provision.ts'
-import { readRows } from './rows.ts'
+import { oneRowOf, rowsOf } from './rows.ts'
 
 /**
  * All rows of the database as text that COPY writes and reads. The schema comes from migrations, so a copy needs no tool
@@ -17,7 +17,7 @@ export const tableSchema = z.object({ name: z.string(), columns: z.array(z.strin
 type Table = z.infer<typeof tableSchema>
 
 /** Tables with the columns that are not computed, each table after those that it refers to. */
-const TABLES = `
+const readTables = rowsOf(tableSchema)`
 with recursive reached as (
   select oid, relname::text as name, 0 as depth from pg_class where relnamespace = 'public'::regnamespace
     and relkind = 'r' and relname not in ('schema_migrations', 'pgmigrations')
@@ -37,7 +37,14 @@ const ENDED = `jsonb_build_object(
   'erased', (select coalesce(jsonb_agg(jsonb_build_object('organization_id', organization_id, 'epoch', epoch,
     'at', erased_at)), '[]') from fingerprint_keys where erased_at is not null))`
 
-const END_AGAIN = `
+const endedAgainSchema = z.object({
+  keys_revoked_again: z.int(),
+  epochs_erased_again: z.int(),
+  /** Organizations whose newest epoch this erased. */
+  without_epoch: z.array(z.uuid()),
+})
+
+const endAgain = oneRowOf(endedAgainSchema)<[ended: Snapshot['ended']]>`
 with revoked as (
   update api_keys as k set revoked_at = e.at from jsonb_to_recordset($1::jsonb -> 'revoked') as e (id uuid, at timestamptz)
   where k.id = e.id and k.revoked_at is null returning k.id),
@@ -48,12 +55,6 @@ erased as (
 select (select count(*)::int from revoked) as keys_revoked_again, (select count(*)::int from erased) as epochs_erased_again,
   array(select organization_id from erased as e
     where epoch = (select max(epoch) from fingerprint_keys where organization_id = e.organization_id)) as without_epoch`
-const endedAgainSchema = z.object({
-  keys_revoked_again: z.int(),
-  epochs_erased_again: z.int(),
-  /** Organizations whose newest epoch this erased. */
-  without_epoch: z.array(z.uuid()),
-})
 
 /** What two databases of the same content agree on; `active` is the SHA-256 of the manifest by version. */
 const STATE = `jsonb_build_object(
@@ -94,7 +95,7 @@ export async function copyTables<T>(client: pg.Client, copy: (rows: Readable) =>
   await client.query('begin isolation level repeatable read read only')
   const snapshot = snapshotSchema.parse((await client.query(SNAPSHOT)).rows[0])
   const tables: (Table & T & { readonly rows: number })[] = []
-  for (const table of await readRows(client, tableSchema, TABLES)) {
+  for (const table of await readTables(client)) {
     const rows = client.query(to(`copy ${list([table.name])} (${list(table.columns)}) to stdout`))
     const copied = await copy(rows)
     tables.push({ ...table, ...copied, rows: rows.rowCount })
@@ -122,7 +123,7 @@ select setval(pg_get_serial_sequence('captures', 'id'), (select coalesce(max(id)
 export async function fillTables<T extends Table & { readonly rows: number }, R>(
   client: pg.Client,
   { tables, state }: { readonly tables: readonly T[]; readonly state: Snapshot['state'] },
-  rowsOf: (table: T) => AsyncIterable<Uint8Array>,
+  readRows: (table: T) => AsyncIterable<Uint8Array>,
   ended: Snapshot['ended'],
   finish: (again: z.infer<typeof endedAgainSchema>) => Promise<R>,
 ): Promise<R> {
@@ -132,14 +133,14 @@ export async function fillTables<T extends Table & { readonly rows: number }, R>
   await client.query(`begin; ${triggers('disable')} truncate ${list(names)}`)
   for (const table of tables) {
     const rows = client.query(from(`copy ${list([table.name])} (${list(table.columns)}) from stdin`))
-    await pipeline(rowsOf(table), rows)
+    await pipeline(readRows(table), rows)
     if (rows.rowCount !== table.rows)
       throw new OperatorError(`${table.name} got ${rows.rowCount} rows of ${table.rows}.`)
   }
   await client.query(`${MOVE_SEQUENCES} ${triggers('enable')}`)
   if (!isDeepStrictEqual(await readState(client), state))
     throw new OperatorError('The rows are not those of the backup.')
-  const finished = await finish(endedAgainSchema.parse((await client.query(END_AGAIN, [ended])).rows[0]))
+  const finished = await finish(await endAgain(client, ended))
   await client.query('commit')
   await client.query(`analyze ${list(names)}`)
   return finished

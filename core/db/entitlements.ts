@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
+import type { Queryable } from './pool.ts'
 import { changesOne, execute, rowsOf } from './rows.ts'
 
 const entitlementRow = z.object({
@@ -60,13 +61,10 @@ const ENTITLEMENTS = `
   join plans p on p.id = e.plan_id`
 
 /** @returns false if the client has an entitlement to that knowledge base in that environment. */
-export const insertEntitlement = changesOne.from((grant: Grant) => {
-  const { id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance } = grant
-  return [id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects, assistance]
-})`
+export const insertEntitlement = changesOne.named<Grant>`
   insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, subjects,
     assistance)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  values (:id, :clientId, :environment, :knowledgeBaseId, :planId, :languages, :jurisdictions, :subjects, :assistance)
   on conflict (client_id, environment, knowledge_base_id) do nothing`
 
 export const listEntitlements = rowsOf(entitlementRow)<
@@ -92,16 +90,19 @@ export const findEntitlements = rowsOf(entitlementRow)<[nameOrId: string]>`
 /** Serializes concurrent changes of one entitlement, so that each audit row has the values that it really replaced. */
 export const lockEntitlement = execute<[id: string]>`select id from entitlements where id = $1 for update`
 
-export const updateEntitlement = execute.from((id: string, change: EntitlementChange) => {
-  const { planId, active, languages, jurisdictions, profileIds, subjects, assistance } = change
-  return [id, planId, active, languages, jurisdictions, subjects !== undefined, subjects, profileIds, assistance]
-})`
+const update = execute.named<Required<EntitlementChange> & { readonly id: string; readonly allSubjects: boolean }>`
   update entitlements set
-    plan_id = coalesce($2, plan_id), active = coalesce($3, active), languages = coalesce($4, languages),
-    jurisdictions = coalesce($5, jurisdictions),
-    subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids),
-    assistance = coalesce($9, assistance), updated_at = now()
-  where id = $1`
+    plan_id = coalesce(:planId, plan_id), active = coalesce(:active, active), languages = coalesce(:languages, languages),
+    jurisdictions = coalesce(:jurisdictions, jurisdictions),
+    subjects = case when not :allSubjects then coalesce(:subjects, subjects) end,
+    profile_ids = coalesce(:profileIds, profile_ids), assistance = coalesce(:assistance, assistance), updated_at = now()
+  where id = :id`
+
+export async function updateEntitlement(database: Queryable, id: string, change: EntitlementChange): Promise<void> {
+  const { planId, active, languages, jurisdictions, subjects, profileIds, assistance } = change
+  const lists = { languages, jurisdictions, subjects, profileIds }
+  await update(database, { id, planId, active, ...lists, assistance, allSubjects: subjects === null })
+}
 
 /** Whether the client has any entitlement in the environment, active or not. */
 export const clientHasEntitlement = changesOne<[clientId: string, environment: KeyEnvironment]>`

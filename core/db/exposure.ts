@@ -27,19 +27,13 @@ export interface ExposureScope {
 }
 
 /** One row per organization, knowledge base, environment and plan of an entitlement, with what operators decided. */
-export const exposureGrants = rowsOf(grantRow).from(
-  ({ organizationId, knowledgeBaseId, environment }: ExposureScope, limit: number) => [
-    organizationId,
-    knowledgeBaseId,
-    environment,
-    limit,
-  ],
-)`
+export const exposureGrants = rowsOf(grantRow).named<ExposureScope & { readonly limit: number }>`
   with granted as (
     select distinct c.organization_id, e.knowledge_base_id, e.environment, e.plan_id
     from entitlements e join clients c on c.id = e.client_id
-    where ($1::uuid is null or c.organization_id = $1) and ($2::uuid is null or e.knowledge_base_id = $2)
-      and ($3::text is null or e.environment = $3)
+    where (:organizationId::uuid is null or c.organization_id = :organizationId)
+      and (:knowledgeBaseId::uuid is null or e.knowledge_base_id = :knowledgeBaseId)
+      and (:environment::text is null or e.environment = :environment)
   )
   select g.organization_id, o.name as organization, g.knowledge_base_id, k.slug as knowledge_base, g.environment,
     p.name as plan, p.limits, v.passages as corpus_passages, (
@@ -56,7 +50,7 @@ export const exposureGrants = rowsOf(grantRow).from(
   left join active_versions a on a.knowledge_base_id = g.knowledge_base_id
   left join corpus_versions v on v.id = a.version_id
   order by o.name, k.slug, g.environment, p.name
-  limit $4`
+  limit :limit`
 
 /** What an operator decides about. */
 export interface ExposureSubject {
@@ -65,38 +59,25 @@ export interface ExposureSubject {
   readonly environment: 'test' | 'live'
 }
 
-const ids = ({ organizationId, knowledgeBaseId, environment }: ExposureSubject) => [
-  organizationId,
-  knowledgeBaseId,
-  environment,
-]
-const release = execute.from((id: string, subject: ExposureSubject) => [id, ...ids(subject)])`
-  insert into exposure_releases (id, organization_id, knowledge_base_id, environment) values ($1, $2, $3, $4)`
+const SUBJECT = 'organization_id, knowledge_base_id, environment'
+const OF_SUBJECT = ':organizationId, :knowledgeBaseId, :environment'
+const release = execute.named<ExposureSubject & { readonly id: string }>`
+  insert into exposure_releases (id, ${SUBJECT}) values (:id, ${OF_SUBJECT})`
 
 /** Runs inside a transaction. What was served before it no longer counts; the next request has it counted anew. */
 export async function insertExposureRelease(client: Queryable, id: string, subject: ExposureSubject): Promise<void> {
-  await release(client, id, subject)
+  await release(client, { id, ...subject })
   await endEpoch(client, subject.organizationId)
 }
 
 /** Gateways read it with the access of a key. */
-export const insertExposureRaise = execute.from(
-  (id: string, subject: ExposureSubject, raise: { readonly passages: number; readonly until: Date }) => [
-    id,
-    ...ids(subject),
-    raise.passages,
-    raise.until,
-  ],
-)`
-  insert into exposure_raises (id, organization_id, knowledge_base_id, environment, passages, expires_at)
-  values ($1, $2, $3, $4, $5, $6)`
+export const insertExposureRaise = execute.named<
+  ExposureSubject & { readonly id: string; readonly passages: number; readonly until: Date }
+>`
+  insert into exposure_raises (id, ${SUBJECT}, passages, expires_at) values (:id, ${OF_SUBJECT}, :passages, :until)`
 
-const show = execute.from((subject: ExposureSubject, passages: readonly ServedPassage[]) => [
-  ...ids(subject),
-  JSON.stringify(passages),
-])`
-  insert into shown_passages (id, organization_id, knowledge_base_id, environment, passages)
-  values (gen_random_uuid(), $1, $2, $3, $4)`
+const show = execute.named<ExposureSubject & { readonly passages: readonly ServedPassage[] }>`
+  insert into shown_passages (id, ${SUBJECT}, passages) values (gen_random_uuid(), ${OF_SUBJECT}, :passages::jsonb)`
 
 /** Runs inside a transaction. What a page shows counts like what a gateway serves, from the next request on. */
 export async function insertShownPassages(
@@ -104,6 +85,6 @@ export async function insertShownPassages(
   subject: ExposureSubject,
   passages: readonly ServedPassage[],
 ): Promise<void> {
-  await show(client, subject, passages)
+  await show(client, { ...subject, passages })
   await endEpoch(client, subject.organizationId)
 }

@@ -71,11 +71,9 @@ export const lockFingerprintKeys = rowsOf(keyRow)<[organizationId: string, after
   for update`
 
 /** Replaces the wrapped form of keys that this transaction has locked. */
-export const replaceFingerprintKeys = execute.from((organizationId: string, keys: readonly FingerprintKeyRow[]) => [
-  organizationId,
-  keys.map(({ epoch }) => epoch),
-  keys.map(({ wrapped }) => wrapped),
-])`
+export const replaceFingerprintKeys = execute<
+  [organizationId: string, epochs: readonly number[], wrapped: readonly Buffer[]]
+>`
   update fingerprint_keys f set wrapped = n.wrapped
   from unnest($2::int[], $3::bytea[]) as n (epoch, wrapped)
   where f.organization_id = $1 and f.epoch = n.epoch and f.wrapped is not null`

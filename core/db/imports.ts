@@ -29,20 +29,14 @@ export type ImportRow = Awaited<ReturnType<typeof readImport>>
  * so no index is named. The rows are inserted in one order, so that such imports wait for each other instead of
  * deadlocking.
  */
-const insertAbsent = execute.from((knowledgeBaseId: string, snapshots: readonly SourceSnapshot[]) => [
-  knowledgeBaseId,
-  JSON.stringify(snapshots),
-])`
+const insertAbsent = execute<[knowledgeBaseId: string, snapshots: readonly SourceSnapshot[]]>`
 insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes)
 select s.id, $1, s."sourceName", s."mediaType", decode(s.sha256, 'hex'), s.bytes
 from jsonb_to_recordset($2::jsonb) as s (id uuid, "sourceName" text, "mediaType" text, sha256 text, bytes bigint)
 on conflict do nothing`
 
 /** A statement of its own: it sees the rows that another import committed while the insert waited for it. */
-const findSnapshots = ids.from((knowledgeBaseId: string, snapshots: readonly SourceSnapshot[]) => [
-  knowledgeBaseId,
-  JSON.stringify(snapshots),
-])`
+const findSnapshots = ids<[knowledgeBaseId: string, snapshots: readonly SourceSnapshot[]]>`
 select s.id
 from rows from (jsonb_to_recordset($2::jsonb) as ("sourceName" text, sha256 text))
   with ordinality as wanted (source_name, sha256, ordinal)
@@ -90,13 +84,9 @@ export interface NewImport {
   readonly report: unknown
 }
 
-export const insertImport = execute.from(({ id, knowledgeBaseId, mapping, snapshotIds, report }: NewImport) => [
-  id,
-  knowledgeBaseId,
-  JSON.stringify(mapping),
-  snapshotIds,
-  JSON.stringify(report),
-])`insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, $3, $4, $5)`
+export const insertImport = execute.named<NewImport>`
+  insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report)
+  values (:id, :knowledgeBaseId, :mapping::json, :snapshotIds, :report::jsonb)`
 
 const importRowSchema = z.object({ knowledge_base_id: z.uuid(), mapping: z.unknown(), snapshots: z.int() })
 const readImportRow = rowOf(importRowSchema)<[id: string]>`

@@ -24,15 +24,8 @@ const KNOWLEDGE_BASES = `
   left join corpus_versions v on v.id = a.version_id`
 
 /** Callers can look up in the trace what they are served from the first reply on. @returns false when the slug is taken. */
-export const insertKnowledgeBase = changesOne.from(
-  ({ id, slug, title, as_of: asOf }: Pick<KnowledgeBaseRow, 'id' | 'slug' | 'title' | 'as_of'>) => [
-    id,
-    slug,
-    title,
-    asOf,
-  ],
-)`
-  insert into knowledge_bases (id, slug, title, as_of, traced) values ($1, $2, $3, $4, true)
+export const insertKnowledgeBase = changesOne.named<Pick<KnowledgeBaseRow, 'id' | 'slug' | 'title' | 'as_of'>>`
+  insert into knowledge_bases (id, slug, title, as_of, traced) values (:id, :slug, :title, :as_of, true)
   on conflict (slug) do nothing`
 
 /** @returns false when it is so already. */

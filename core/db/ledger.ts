@@ -1,15 +1,12 @@
 import { z } from 'zod'
-import type { Queryable } from './pool.ts'
-import { ids } from './rows.ts'
+import { ids, valueOf } from './rows.ts'
 
-/** The function of the schema copies reservations that are settled and have no entry. */
-const APPEND = 'select append_ledger($1::uuid[]) as appended'
-
-/** A repeated or concurrent append adds nothing. @returns the number of new entries. */
-export async function appendLedgerEntries(database: Queryable, reservationIds: readonly string[]): Promise<number> {
-  const { rows } = await database.query({ name: 'append-ledger', text: APPEND, values: [reservationIds] })
-  return z.object({ appended: z.number() }).parse(rows[0]).appended
-}
+/**
+ * The function of the schema copies reservations that are settled and have no entry. A repeated or concurrent append
+ * adds nothing. @returns the number of new entries.
+ */
+export const appendLedgerEntries = valueOf(z.number(), 'append-ledger')<[reservationIds: readonly string[]]>`
+  select append_ledger($1::uuid[])`
 
 /**
  * Settled reservations without an entry, added to the outbox at least `$1` ms ago. A row from the future, after the

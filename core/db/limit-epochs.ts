@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { inTransaction, withClient, type Database, type Queryable } from './pool.ts'
-import { execute, oneRowOf, valueOf } from './rows.ts'
+import { inTransaction, withClient, type Database } from './pool.ts'
+import { execute, oneRowOf, rowOf, valueOf } from './rows.ts'
 
 /** Which counters in Redis are valid: the epoch in their names, and the Redis process they were written to. */
 export interface LimitEpoch {
@@ -13,13 +13,9 @@ const row = z
   .object({ epoch: z.uuid(), redis_run_id: z.string() })
   .transform(({ epoch, redis_run_id }): LimitEpoch => ({ id: epoch, redisRunId: redis_run_id }))
 
-const READ_EPOCH = 'select epoch, redis_run_id from limit_epochs where organization_id = $1'
-
 /** @returns undefined for an organization without counters. */
-export async function readEpoch(database: Queryable, organizationId: string): Promise<LimitEpoch | undefined> {
-  const { rows } = await database.query({ name: 'read-limit-epoch', text: READ_EPOCH, values: [organizationId] })
-  return rows.length === 0 ? undefined : row.parse(rows[0])
-}
+export const readEpoch = rowOf(row, 'read-limit-epoch')<[organizationId: string]>`
+  select epoch, redis_run_id from limit_epochs where organization_id = $1`
 
 /** Excludes the shared lock of every reservation, so none is being written under the old epoch when it ends. */
 const lockEpoch = execute<[organizationId: string]>`select pg_advisory_xact_lock(hashtextextended($1::text, 0))`

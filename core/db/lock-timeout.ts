@@ -26,12 +26,9 @@ export async function withinLockTimeout<T>(what: string, statement: Promise<T>):
  * Takes the lock of a periodic task until the transaction ends. A worker that stands still loses it with its
  * transaction, and another one goes on. @returns false while another session has it.
  */
-export const tryLockTask = valueOf(z.boolean()).from((task: string, idleMs: number) => [
-  task,
-  String(Math.max(idleMs, DATABASE_BOUNDS.transactionIdleMs)),
-])`
-  select pg_try_advisory_xact_lock(hashtextextended('task ' || $1, 0)),
-    set_config('idle_in_transaction_session_timeout', $2, true)`
+export const tryLockTask = valueOf(z.boolean())<[task: string, idleMs: number]>`
+  select pg_try_advisory_xact_lock(hashtextextended('task ' || $1, 0)), set_config(
+    'idle_in_transaction_session_timeout', greatest($2::int, ${String(DATABASE_BOUNDS.transactionIdleMs)})::text, true)`
 
 /** The sessions for which sessions of this role wait. */
 export const readBlockers = valuesOf(z.string())`

@@ -115,13 +115,7 @@ const listRow = z.object({
 })
 
 /** By the index on organization and admission; the newest first. */
-export const listRequests = rowsOf(listRow).from(
-  (
-    { organizationId, clientId }: { readonly organizationId: string; readonly clientId: string },
-    since: Date,
-    limit: number,
-  ) => [organizationId, clientId, since, limit],
-)`
+export const listRequests = rowsOf(listRow)<[organizationId: string, clientId: string, since: Date, limit: number]>`
   select r.id, r.admitted_at, o.name || '/' || c.name as client, r.environment, b.slug as knowledge_base, r.state,
     r.outcome ->> 'decision' as decision, r.outcome ->> 'error_code' as error_code,
     (r.outcome ->> 'result_count')::float8 as results

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { inTransaction, type Database, type Queryable } from './pool.ts'
-import { readRows } from './rows.ts'
+import { execute, rowsOf, valueOf } from './rows.ts'
 
 /**
  * What the limit counters of an organization are rebuilt from. Every period is named by `admitted_at`, which is the
@@ -29,7 +29,7 @@ const dayRow = holderRow.extend({
 export type DayCount = z.infer<typeof dayRow>
 
 /** Charged requests by UTC day from the start of the month before `$2`. Refunded requests do not count. */
-const COUNT_BY_DAY = `
+const countByDay = rowsOf(dayRow)<[organizationId: string, redisNowMs: number]>`
   select ${HOLDER},
     floor(extract(epoch from admitted_at) / 86400)::int as day,
     (extract(year from admitted_at at time zone 'utc') * 12
@@ -54,7 +54,7 @@ export type AdmittedRequest = z.infer<typeof admittedRow>
  * Admissions of the minute before `$2`, and everything still open. Refunded ones are included, because a minute slot is
  * never returned.
  */
-const RECENT_OR_OPEN = `
+const recentOrOpen = rowsOf(admittedRow)<[organizationId: string, redisNowMs: number]>`
   select id, ${HOLDER}, state = 'open' as open,
     extract(epoch from admitted_at)::float8 * 1000 as "admittedAtMs",
     extract(epoch from deadline_at)::float8 * 1000 as "deadlineAtMs"
@@ -66,7 +66,7 @@ const RECENT_OR_OPEN = `
     select id from reservations where organization_id = $1 and state = 'open'
   )`
 
-const ONE_SNAPSHOT = 'set transaction isolation level repeatable read, read only'
+const inOneSnapshot = execute`set transaction isolation level repeatable read, read only`
 
 /**
  * Both from one snapshot: a request that is settled meanwhile is either counted and open, or neither. Its settlement in
@@ -74,24 +74,19 @@ const ONE_SNAPSHOT = 'set transaction isolation level repeatable read, read only
  */
 export async function countRequests(database: Database, organizationId: string, redisNowMs: number) {
   return inTransaction(database, async (client) => {
-    await client.query(ONE_SNAPSHOT)
+    await inOneSnapshot(client)
     return {
-      counts: await readRows(client, dayRow, COUNT_BY_DAY, [organizationId, redisNowMs]),
-      admitted: await readRows(client, admittedRow, RECENT_OR_OPEN, [organizationId, redisNowMs]),
+      counts: await countByDay(client, organizationId, redisNowMs),
+      admitted: await recentOrOpen(client, organizationId, redisNowMs),
     }
   })
 }
 
 /** The longest exposure window among the plans that the organization's entitlements have now. */
-const LONGEST_WINDOW = `
+export const longestExposureWindowDays = valueOf(z.int())<[organizationId: string]>`
   select coalesce(max((p.limits -> 'exposure' ->> 'window_days')::int), 0) as days
   from entitlements as e join clients as c on c.id = e.client_id join plans as p on p.id = e.plan_id
   where c.organization_id = $1`
-
-export async function longestExposureWindowDays(database: Queryable, organizationId: string): Promise<number> {
-  const { rows } = await database.query(LONGEST_WINDOW, [organizationId])
-  return z.object({ days: z.int() }).parse(rows[0]).days
-}
 
 /**
  * Passages served or shown to an organization, except those that an operator has released. Aggregated in Postgres, so the rows
@@ -129,11 +124,6 @@ const SERVED = `
   from judged group by 1, 2, 3
   having max(at_ms) / 86400000 >= floor($2::float8 / 86400000) - $3::int
   order by 1, 2, 4, last_new nulls first`
-const DECLARE_SERVED = `declare served no scroll cursor for ${SERVED}`
-const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
-/** The passages of a large organization are sorted in memory. */
-const SORT_MEMORY = `set local work_mem = '${DATABASE_BOUNDS.rebuildSortKilobytes}kB'`
-const FETCH = `fetch ${DATABASE_BOUNDS.rebuildBatchPassages} from served`
 
 const servedRow = z
   .object({
@@ -158,7 +148,13 @@ const servedRow = z
   }))
 /** A distinct passage that was served. */
 export type CountedPassage = z.infer<typeof servedRow>
-const servedRows = z.array(servedRow)
+
+const expectWholeResult = execute`set local cursor_tuple_fraction = 1`
+/** The passages of a large organization are sorted in memory. */
+const sortInMemory = execute`set local work_mem = '${String(DATABASE_BOUNDS.rebuildSortKilobytes)}kB'`
+const declareServed = execute<[organizationId: string, nowMs: number, windowDays: number]>`
+  declare served no scroll cursor for ${SERVED}`
+const fetchServed = rowsOf(servedRow)`fetch ${String(DATABASE_BOUNDS.rebuildBatchPassages)} from served`
 
 /** Calls `take` with one bounded batch at a time. The rows of a document follow each other. */
 export async function readServed(
@@ -168,22 +164,16 @@ export async function readServed(
   take: (passages: readonly CountedPassage[]) => Promise<void>,
 ): Promise<void> {
   await inTransaction(database, async (client) => {
-    await client.query(WHOLE_RESULT)
-    await client.query(SORT_MEMORY)
-    await client.query(DECLARE_SERVED, [organizationId, nowMs, windowDays])
+    await expectWholeResult(client)
+    await sortInMemory(client)
+    await declareServed(client, organizationId, nowMs, windowDays)
     for (;;) {
-      const { rows } = await client.query(FETCH)
-      if (rows.length === 0) return
-      await take(servedRows.parse(rows))
+      const passages = await fetchServed(client)
+      if (passages.length === 0) return
+      await take(passages)
     }
   })
 }
-
-/** New passages of one document on one UTC day. */
-const NEW_BY_DAY = `
-  select environment, knowledge_base_id, document, day, count(*)::float8 as passages,
-    coalesce(max((last_new)[2]), 0)::float8 as document_passages
-  from (${SERVED}) as served cross join unnest(new_on) as day group by 1, 2, 3, 4 order by 1, 2, 3, 4`
 
 const newRow = z.object({
   environment: z.string(),
@@ -193,7 +183,13 @@ const newRow = z.object({
   passages: z.number(),
   document_passages: z.number(),
 })
+/** New passages of one document on one UTC day. */
 export type NewPassages = z.infer<typeof newRow>
+
+const newByDay = rowsOf(newRow)<[organizationId: string, nowMs: number, windowDays: number]>`
+  select environment, knowledge_base_id, document, day, count(*)::float8 as passages,
+    coalesce(max((last_new)[2]), 0)::float8 as document_passages
+  from (${SERVED}) as served cross join unnest(new_on) as day group by 1, 2, 3, 4 order by 1, 2, 3, 4`
 
 /** What the counters of the organization are rebuilt from, summed by document and day of the longest window. */
 export async function readNewByDay(
@@ -201,6 +197,5 @@ export async function readNewByDay(
   organizationId: string,
   nowMs: number,
 ): Promise<readonly NewPassages[]> {
-  const windowDays = await longestExposureWindowDays(database, organizationId)
-  return readRows(database, newRow, NEW_BY_DAY, [organizationId, nowMs, windowDays])
+  return newByDay(database, organizationId, nowMs, await longestExposureWindowDays(database, organizationId))
 }

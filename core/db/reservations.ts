@@ -3,7 +3,7 @@ import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { Filters, Withdrawn } from '#core/domain/search.ts'
 import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
-import { readRow, readRows, affectsRow } from './rows.ts'
+import { changesOne, execute, rowOf, rowsOf, valueOf } from './rows.ts'
 
 /** Everything that is fixed when a request is admitted; written before any paid work. */
 export interface NewReservation {
@@ -37,13 +37,6 @@ export interface NewReservation {
   readonly withdrawn?: readonly Withdrawn[]
 }
 
-/** Covered by the partial unique index; the key of the original's epoch is found by its primary key. */
-const BY_IDEMPOTENCY = `
-  select r.id, r.request_digest as "requestDigest", r.fingerprint_epoch as "fingerprintEpoch", f.wrapped
-  from reservations as r left join fingerprint_keys as f
-    on f.organization_id = r.organization_id and f.epoch = r.fingerprint_epoch
-  where r.client_id = $1 and r.environment = $2 and r.idempotency_digest = any($3) and r.state <> 'refunded'`
-
 const originalRow = z.object({
   id: z.string(),
   requestDigest: z.instanceof(Buffer).nullable(),
@@ -53,19 +46,14 @@ const originalRow = z.object({
 /** The request that holds an Idempotency-Key. Its body can be compared while the key of its epoch is not erased. */
 export type OriginalRequest = z.infer<typeof originalRow>
 
-export async function findByIdempotency(
-  database: Queryable,
-  clientId: string,
-  environment: string,
-  digests: readonly Buffer[],
-): Promise<OriginalRequest | undefined> {
-  const { rows } = await database.query({
-    name: 'reservation-by-idempotency',
-    text: BY_IDEMPOTENCY,
-    values: [clientId, environment, digests],
-  })
-  return rows.length === 0 ? undefined : originalRow.parse(rows[0])
-}
+/** Covered by the partial unique index; the key of the original's epoch is found by its primary key. */
+export const findByIdempotency = rowOf(originalRow, 'reservation-by-idempotency')<
+  [clientId: string, environment: string, digests: readonly Buffer[]]
+>`
+  select r.id, r.request_digest as "requestDigest", r.fingerprint_epoch as "fingerprintEpoch", f.wrapped
+  from reservations as r left join fingerprint_keys as f
+    on f.organization_id = r.organization_id and f.epoch = r.fingerprint_epoch
+  where r.client_id = $1 and r.environment = $2 and r.idempotency_digest = any($3) and r.state <> 'refunded'`
 
 /** Outcome of a finished request in the ledger, without text of query or passage. */
 export interface Outcome {
@@ -153,18 +141,16 @@ export async function recordDelivered(
   return new Set(rows.map((row) => row.id))
 }
 
-/** The caller disconnected: the request is charged and nothing is delivered. */
-const RECORD_ABANDONED = `
+/**
+ * The caller disconnected: the request is charged and nothing is delivered.
+ * @returns false if the reservation is no longer open.
+ */
+export const recordAbandoned = changesOne<[requestId: string, outcome: Outcome]>`
   update reservations set state = 'failed', finished_at = clock_timestamp(), outcome = $2
   where id = $1 and state = 'open'`
 
-/** @returns false if the reservation is no longer open. */
-export function recordAbandoned(database: Queryable, requestId: string, outcome: Outcome): Promise<boolean> {
-  return affectsRow(database, RECORD_ABANDONED, [requestId, JSON.stringify(outcome)])
-}
-
 /** Serializes the refunds of one entitlement, so that their daily cap holds exactly. */
-const LOCK_REFUNDS = `
+const lockRefunds = execute<[requestId: string]>`
   select pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0))
   from reservations where id = $1`
 
@@ -172,14 +158,15 @@ const LOCK_REFUNDS = `
  * Waits for an outcome that is being committed. The statements after it see its outbox row; while that row is locked,
  * the reservation gets no ledger entry.
  */
-const LOCK_RESERVATION = 'select state from reservations where id = $1 for no key update'
-const LOCK_OUTBOX = 'select from ledger_outbox where reservation_id = $1 for update'
+const lockReservation = valueOf(z.string().optional())<[requestId: string]>`
+  select state from reservations where id = $1 for no key update`
+const lockOutbox = execute<[requestId: string]>`select from ledger_outbox where reservation_id = $1 for update`
 
 /**
  * Refunds of one UTC day of admission are capped at the daily allowance. Above the cap an open reservation stays
  * charged: state "failed". A delivered one is refunded only where the caller says so ($3), below the cap.
  */
-const REFUND = `
+const refund = execute<[requestId: string, outcome: Outcome, deliveredToo: boolean]>`
   with own as (
     select r.id, (
       select count(*) from reservations as other
@@ -197,12 +184,6 @@ const REFUND = `
     and exists (select from ledger_outbox as o where o.reservation_id = r.id)))
   returning r.id`
 
-const READ_SETTLED = `
-  select state, organization_id as "organizationId", client_id as "clientId", environment,
-    entitlement_id as "entitlementId", knowledge_base_id as "knowledgeBaseId",
-    idempotency_digest as "idempotencyDigest"
-  from reservations where id = $1`
-
 const settledRow = z.object({
   state: z.enum(['open', 'delivered', 'refunded', 'failed']),
   organizationId: z.string(),
@@ -217,6 +198,12 @@ const settledRow = z.object({
 })
 export type SettledReservation = z.infer<typeof settledRow>
 
+const readSettled = rowOf(settledRow)<[requestId: string]>`
+  select state, organization_id as "organizationId", client_id as "clientId", environment,
+    entitlement_id as "entitlementId", knowledge_base_id as "knowledgeBaseId",
+    idempotency_digest as "idempotencyDigest"
+  from reservations where id = $1`
+
 /**
  * Settles a reservation that delivered nothing, if it is open. Runs inside a transaction.
  * @returns the reservation as it is now; undefined where there is none.
@@ -226,8 +213,8 @@ export async function refundReservation(
   requestId: string,
   outcome: Outcome,
 ): Promise<SettledReservation | undefined> {
-  await client.query(LOCK_REFUNDS, [requestId])
-  await client.query(REFUND, [requestId, JSON.stringify(outcome), false])
+  await lockRefunds(client, requestId)
+  await refund(client, requestId, outcome, false)
   return readSettled(client, requestId)
 }
 
@@ -241,25 +228,14 @@ export async function refundRefused(
   requestId: string,
   outcome: Outcome,
 ): Promise<SettledReservation | undefined> {
-  await client.query(LOCK_REFUNDS, [requestId])
-  const { rows } = await client.query<{ state: string }>(LOCK_RESERVATION, [requestId])
-  await client.query(LOCK_OUTBOX, [requestId])
-  await client.query(REFUND, [requestId, JSON.stringify(outcome), true])
+  await lockRefunds(client, requestId)
+  const before = await lockReservation(client, requestId)
+  await lockOutbox(client, requestId)
+  await refund(client, requestId, outcome, true)
   const settled = await readSettled(client, requestId)
-  if (rows[0]?.state === 'delivered' && settled?.state === 'refunded') await endEpoch(client, settled.organizationId)
+  if (before === 'delivered' && settled?.state === 'refunded') await endEpoch(client, settled.organizationId)
   return settled
 }
-
-async function readSettled(client: Queryable, requestId: string): Promise<SettledReservation | undefined> {
-  return readRow(client, settledRow, READ_SETTLED, [requestId])
-}
-
-/** Deadlines are judged by the clock of Redis, which set them; null organization: every one. */
-const FIND_OVERDUE = `
-  select id, client_id, knowledge_base_id, version_id from reservations
-  where state = 'open' and deadline_at <= to_timestamp($1::float8 / 1000)
-    and organization_id = coalesce($2, organization_id)
-  order by deadline_at limit $3`
 
 const overdueRow = z.object({
   id: z.string(),
@@ -268,7 +244,12 @@ const overdueRow = z.object({
   version_id: z.string(),
 })
 
-/** Open reservations whose deadline is past. */
-export function findOverdue(database: Queryable, redisNowMs: number, organizationId: string | null, limit: number) {
-  return readRows(database, overdueRow, FIND_OVERDUE, [redisNowMs, organizationId, limit])
-}
+/**
+ * Open reservations whose deadline is past. Deadlines are judged by the clock of Redis, which set them; null
+ * organization: every one.
+ */
+export const findOverdue = rowsOf(overdueRow)<[redisNowMs: number, organizationId: string | null, limit: number]>`
+  select id, client_id, knowledge_base_id, version_id from reservations
+  where state = 'open' and deadline_at <= to_timestamp($1::float8 / 1000)
+    and organization_id = coalesce($2, organization_id)
+  order by deadline_at limit $3`

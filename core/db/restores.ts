@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { auditHeadSchema, type AuditHead } from './audit.ts'
 import { endEveryEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
-import { readRows } from './rows.ts'
+import { execute, rowsOf } from './rows.ts'
 
 /** What is known outside of Postgres to be committed in it; Postgres lacks it only after a restore. */
 export interface Confirmed {
@@ -33,12 +33,12 @@ export function isRestored(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === 'EV001'
 }
 
-const REFUSE = 'select refuse_restored($1::jsonb)'
+const refuse = execute<[confirmed: object]>`select refuse_restored($1::jsonb)`
 
 /** @returns whether Postgres lacks what was confirmed, and no operator has accepted that. */
 export async function lacks(database: Queryable, { reservation, audit }: Confirmed): Promise<boolean> {
   try {
-    await database.query(REFUSE, [JSON.stringify({ ...reservation, ...audit })])
+    await refuse(database, { ...reservation, ...audit })
     return false
   } catch (error) {
     if (isRestored(error)) return true
@@ -55,33 +55,21 @@ export const copiedSchema = auditHeadSchema.extend({
 export type CopiedEntry = z.infer<typeof copiedSchema>
 
 /** The newest entries after a number, oldest first. */
-const AUDIT_AFTER = `
+export const auditAfter = rowsOf(copiedSchema)<[seq: number, limit: number]>`
   select * from (
     select seq::float8 as seq, encode(hash, 'hex') as hash, at, action, subject from audit
     where audit.seq > $1 order by audit.seq desc limit $2
   ) as newest order by seq`
 
-export function auditAfter(database: Queryable, seq: number, limit: number): Promise<readonly CopiedEntry[]> {
-  return readRows(database, copiedSchema, AUDIT_AFTER, [seq, limit])
-}
-
-const ACCEPT = 'insert into restores (id, confirmed_until_ms) values ($1, $2)'
+const accept = execute<[id: string, untilMs: number]>`insert into restores (id, confirmed_until_ms) values ($1, $2)`
 
 /** Accepts that reservations until `untilMs` are missing, and ends the epoch of every organization. */
 export async function insertRestore(client: Queryable, untilMs: number): Promise<string> {
   const id = randomUUID()
-  await client.query(ACCEPT, [id, untilMs])
+  await accept(client, id, untilMs)
   await endEveryEpoch(client)
   return id
 }
-
-/** Charged requests by entitlement since the start of a month, as the counters in Redis count them. */
-const CHARGED = `
-  select e.id, c.organization_id, o.name as organization, c.name as client, e.environment, k.slug as knowledge_base, (
-    select count(*)::float8 from reservations as r
-    where r.entitlement_id = e.id and r.state <> 'refunded' and r.admitted_at >= $1) as charged
-  from entitlements as e join clients as c on c.id = e.client_id join organizations as o on o.id = c.organization_id
-  join knowledge_bases as k on k.id = e.knowledge_base_id order by o.name, c.name, k.slug, e.environment`
 
 const chargedSchema = z.object({
   id: z.uuid(),
@@ -93,6 +81,10 @@ const chargedSchema = z.object({
   charged: z.number(),
 })
 
-export function chargedSince(database: Queryable, month: Date) {
-  return readRows(database, chargedSchema, CHARGED, [month])
-}
+/** Charged requests by entitlement since the start of a month, as the counters in Redis count them. */
+export const chargedSince = rowsOf(chargedSchema)<[month: Date]>`
+  select e.id, c.organization_id, o.name as organization, c.name as client, e.environment, k.slug as knowledge_base, (
+    select count(*)::float8 from reservations as r
+    where r.entitlement_id = e.id and r.state <> 'refunded' and r.admitted_at >= $1) as charged
+  from entitlements as e join clients as c on c.id = e.client_id join organizations as o on o.id = c.organization_id
+  join knowledge_bases as k on k.id = e.knowledge_base_id order by o.name, c.name, k.slug, e.environment`

@@ -23,49 +23,40 @@ const disposableVersion = z.object({
  * that an entitlement names, that a public trace contains, that the ledger refers to, and candidates that somebody
  * approved. Only the one that is named; null: any. Oldest first.
  */
-export const disposableVersions = rowsOf(disposableVersion).from(
-  ({ versionDays, ledgerDays }: RetentionRules, versionId: string | null, limit: number) => [
-    versionDays,
-    ledgerDays,
-    versionId,
-    limit,
-  ],
-)`
+export const disposableVersions = rowsOf(disposableVersion).named<
+  RetentionRules & { readonly versionId: string | null; readonly limit: number }
+>`
 with recursive ${ROLLBACK_PATH}
 select v.id, k.slug as knowledge_base, v.state
 from corpus_versions v join knowledge_bases k on k.id = v.knowledge_base_id
-where v.state <> 'active' and ($3::uuid is null or v.id = $3)
-  and v.created_at < now() - make_interval(days => $1)
+where v.state <> 'active' and (:versionId::uuid is null or v.id = :versionId)
+  and v.created_at < now() - make_interval(days => :versionDays)
   and not exists (select from reviews r where r.version_id = v.id
-    and (r.created_at > now() - make_interval(days => $1) or (v.state = 'candidate' and r.verdict = 'approved')))
+    and (r.created_at > now() - make_interval(days => :versionDays) or (v.state = 'candidate' and r.verdict = 'approved')))
   and not exists (select from activations a where (a.version_id = v.id or a.expected_version_id = v.id)
-    and (a.state = 'queued' or a.finished_at > now() - make_interval(days => $1)))
+    and (a.state = 'queued' or a.finished_at > now() - make_interval(days => :versionDays)))
   and not exists (select from active_versions a where v.id in (a.version_id, a.previous_version_id))
   and v.id not in (select version_id from rollback_path)
   and not exists (select from entitlements e where v.profile_id = any (e.profile_ids))
   and not (k.traced and exists (select from activations a where a.version_id = v.id and a.sequence is not null))
-  and not exists (select from ledger l where l.version_id = v.id and l.admitted_at > now() - make_interval(days => $2))
-order by v.created_at, v.id limit $4`
+  and not exists (select from ledger l where l.version_id = v.id and l.admitted_at > now() - make_interval(days => :ledgerDays))
+order by v.created_at, v.id limit :limit`
 
 /**
  * SHA-256 of captured sources and question sets that no import needs which is recent, is being built, may be built
  * again, or made a version that stays (files of `goneVersions` went or go), and that are no last good capture of a
  * source. Files that the database does not know stay.
  */
-export const disposableSnapshots = valuesOf(z.string()).from(
-  ({ snapshotDays }: RetentionRules, goneVersions: readonly string[], limit: number) => [
-    snapshotDays,
-    goneVersions,
-    limit,
-  ],
-)`
+export const disposableSnapshots = valuesOf(z.string()).named<
+  RetentionRules & { readonly goneVersions: readonly string[]; readonly limit: number }
+>`
 with kept_builds as (
   select b.id, b.import_id, b.parameters from builds b left join corpus_versions v on v.build_id = b.id
-  where b.state in ('queued', 'running', 'retrying') or b.updated_at > now() - make_interval(days => $1)
-    or (v.id is not null and not v.id = any ($2::uuid[]))
+  where b.state in ('queued', 'running', 'retrying') or b.updated_at > now() - make_interval(days => :snapshotDays)
+    or (v.id is not null and not v.id = any (:goneVersions::uuid[]))
 ), kept_imports as (
   select i.snapshot_ids from imports i
-  where i.created_at > now() - make_interval(days => $1) or i.id in (select import_id from kept_builds)
+  where i.created_at > now() - make_interval(days => :snapshotDays) or i.id in (select import_id from kept_builds)
 ), kept as (
   select s.sha256 from kept_imports i cross join lateral unnest(i.snapshot_ids) as one (id)
   join source_snapshots s on s.id = one.id
@@ -87,5 +78,5 @@ with kept_builds as (
   cross join unnest(array['questions_sha256', 'search_questions_sha256']) as name where b.parameters ? name
 )
 select encode(sha256, 'hex') as sha256 from known group by sha256
-having max(at) < now() - make_interval(days => $1) and not exists (select from kept where kept.sha256 = known.sha256)
-order by sha256 limit $3`
+having max(at) < now() - make_interval(days => :snapshotDays) and not exists (select from kept where kept.sha256 = known.sha256)
+order by sha256 limit :limit`

@@ -29,16 +29,11 @@ export const listReviewPolicies = rowsOf(policyRow)<[limit: number]>`
   order by change limit $1`
 
 /** @returns false when another policy was set meanwhile. */
-export const insertReviewPolicy = changesOne.from(
-  (knowledgeBaseId: string, row: Pick<ReviewPolicyRow, 'seq' | 'statement' | 'signatures'>) => [
-    knowledgeBaseId,
-    row.seq,
-    row.statement,
-    JSON.stringify(row.signatures),
-  ],
-)`
-  insert into review_policies (knowledge_base_id, seq, statement, signatures) values ($1, $2, $3, $4)
-  on conflict do nothing`
+export const insertReviewPolicy = changesOne.named<
+  Pick<ReviewPolicyRow, 'knowledge_base_id' | 'seq' | 'statement' | 'signatures'>
+>`
+  insert into review_policies (knowledge_base_id, seq, statement, signatures)
+  values (:knowledge_base_id, :seq, :statement, :signatures::jsonb) on conflict do nothing`
 
 const newestStatement = valueOf(z.string().default(''))<[knowledgeBaseId: string]>`
   select statement from review_policies where knowledge_base_id = $1 order by seq desc limit 1`

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { foldKey } from '#core/identity/fold.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
 import { changesOne, rowsOf, valueOf } from './rows.ts'
@@ -31,6 +30,8 @@ export type ReviewerRow = z.infer<typeof reviewerRow>
 export interface NewReviewer {
   readonly id: string
   readonly name: string
+  /** The name as names are compared. */
+  readonly nameKey: string
   readonly login: string | null
   readonly publicKey: Buffer
   readonly statement: string
@@ -38,19 +39,9 @@ export interface NewReviewer {
 }
 
 /** @returns false when the name or the public key is taken. */
-export const insertReviewer = changesOne.from(
-  ({ id, name, login, publicKey, statement, endorsements }: NewReviewer) => [
-    id,
-    name,
-    foldKey(name),
-    login,
-    publicKey,
-    statement,
-    JSON.stringify(endorsements),
-  ],
-)`
+export const insertReviewer = changesOne.named<NewReviewer>`
   insert into reviewers (id, name, name_key, login, public_key, statement, endorsements)
-  values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`
+  values (:id, :name, :nameKey, :login, :publicKey, :statement, :endorsements::jsonb) on conflict do nothing`
 
 /** In the order in which they were added. */
 export const listReviewers = rowsOf(reviewerRow)<[limit: number]>`

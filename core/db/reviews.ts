@@ -35,15 +35,11 @@ export interface NewReview {
 }
 
 /** Reviews are only added, never changed. */
-export const insertReview = execute.from(
-  ({ id, versionId, predecessor, verdict, reviewer, note, statement, signature }: NewReview) => {
-    const transition = [versionId, predecessor.versionId, predecessor.activation]
-    return [id, ...transition, verdict, reviewer.id, reviewer.name, note, statement, signature]
-  },
-)`
+export const insertReview = execute.named<NewReview>`
   insert into reviews (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, reviewer, note,
     statement, signature)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+  values (:id, :versionId, :predecessor.versionId, :predecessor.activation, :verdict, :reviewer.id, :reviewer.name, :note,
+    :statement, :signature)`
 
 /** Newest first. */
 export const listReviews = rowsOf(reviewRow)<[versionId: string, limit: number]>`
@@ -62,13 +58,10 @@ export type SignedReviewRow = z.infer<typeof signedReviewRow>
  * The newest review of each reviewer about the transition from the predecessor to the version. One row a reviewer, so
  * that their number bounds the result.
  */
-export const newestSignedReviews = rowsOf(signedReviewRow).from((versionId: string, predecessor: Predecessor) => [
-  versionId,
-  predecessor.versionId,
-  predecessor.activation,
-])`
+export const newestSignedReviews = rowsOf(signedReviewRow).named<Pick<NewReview, 'versionId' | 'predecessor'>>`
   select distinct on (reviewer_id) reviewer_id, verdict, statement, signature from reviews
-  where version_id = $1 and predecessor_id is not distinct from $2 and predecessor_activation is not distinct from $3
+  where version_id = :versionId and predecessor_id is not distinct from :predecessor.versionId
+    and predecessor_activation is not distinct from :predecessor.activation
   order by reviewer_id, created_at desc, id`
 
 const claimedReviewRow = z.object({

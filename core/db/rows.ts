@@ -3,30 +3,57 @@ import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
 type Statement<Given extends readonly unknown[], Result> = (database: Queryable, ...given: Given) => Promise<Result>
-type Template<Given extends readonly unknown[], Result> = (
-  text: TemplateStringsArray,
-  ...fragments: readonly string[]
-) => Statement<Given, Result>
+type Template = readonly [text: TemplateStringsArray, ...fragments: string[]]
 
-/** Tags of a template of SQL, which becomes a function of the database and of the values of $1, $2, …. */
+/**
+ * Tags of a template of SQL, which becomes a function of the database and of the values of $1, $2, …. A value that the
+ * text casts to json or jsonb is sent as JSON.
+ */
 interface Statements<Result> {
-  <Values extends readonly unknown[] = []>(...template: Parameters<Template<Values, Result>>): Statement<Values, Result>
-  /** The same, where the values follow from what the function is given. */
-  from<Given extends readonly unknown[]>(values: (...given: Given) => readonly unknown[]): Template<Given, Result>
+  <Values extends readonly unknown[] = []>(...template: Template): Statement<Values, Result>
+  /** The same, of one object: the text names its fields, as `:id` or `:reviewer.id`. */
+  named<Given extends object>(...template: Template): Statement<[given: Given], Result>
 }
 
-function statements<Result>(resultOf: (result: Pick<QueryResult, 'rows' | 'rowCount'>) => Result): Statements<Result> {
-  const from: Statements<Result>['from'] =
-    (values) =>
-    (text, ...fragments) => {
-      const statement = text.map((part, at) => part + (fragments[at] ?? '')).join('')
-      return async (database, ...given) => resultOf(await database.query(statement, [...values(...given)]))
+/** A name after a colon; two colons are a cast. */
+const NAME = /(?<![:\w]):([a-z]\w*(?:\.\w+)*)/gi
+
+function statements<Result>(
+  resultOf: (result: Pick<QueryResult, 'rows' | 'rowCount'>) => Result,
+  name?: string,
+): Statements<Result> {
+  function statement<Given extends readonly unknown[]>(
+    text: string,
+    values: (...given: Given) => readonly unknown[],
+  ): Statement<Given, Result> {
+    const asJson = new Set([...text.matchAll(/\$(\d+)::json/g)].map(([, number]) => Number(number) - 1))
+    return async (database, ...given) => {
+      const sent = values(...given).map((value, at) =>
+        asJson.has(at) && value !== null ? JSON.stringify(value) : value,
+      )
+      return resultOf(await database.query({ text, values: sent, ...(name !== undefined && { name }) }))
     }
+  }
   return Object.assign(
-    <Values extends readonly unknown[]>(...template: Parameters<Template<Values, Result>>) =>
-      from((...values: Values) => values)(...template),
-    { from },
+    <Values extends readonly unknown[]>(...template: Template) =>
+      statement(String.raw(...template), (...values: Values) => values),
+    {
+      named<Given extends object>(...template: Template) {
+        const text = String.raw(...template)
+        const names = [...new Set([...text.matchAll(NAME)].map(([, found = '']) => found))]
+        const numbered = text.replaceAll(NAME, (_, found: string) => `$${names.indexOf(found) + 1}`)
+        return statement(numbered, (given: Given) => names.map((each) => fieldOf(given, each)))
+      },
+    },
   )
+}
+
+/** @throws Error for a name that the object lacks: Postgres would take it for null. */
+function fieldOf(given: object, name: string): unknown {
+  return name.split('.').reduce<unknown>((inner, field) => {
+    if (inner === null || typeof inner !== 'object' || !(field in inner)) throw new Error(`no value for :${name}`)
+    return Reflect.get(inner, field)
+  }, given)
 }
 
 const columns = z.record(z.string(), z.unknown()).transform((row) => Object.values(row)[0])
@@ -34,15 +61,15 @@ const columns = z.record(z.string(), z.unknown()).transform((row) => Object.valu
 /** The rows, as the schema reads each. */
 export const rowsOf = <Row>(schema: z.ZodType<Row>): Statements<readonly Row[]> =>
   statements(({ rows }) => z.array(schema).parse(rows))
-/** The first row; undefined: there is none. */
-export const rowOf = <Row>(schema: z.ZodType<Row>): Statements<Row | undefined> =>
-  statements(({ rows }) => schema.optional().parse(rows[0]))
+/** The first row; undefined: there is none. @param name of a statement that Postgres plans once a connection. */
+export const rowOf = <Row>(schema: z.ZodType<Row>, name?: string): Statements<Row | undefined> =>
+  statements(({ rows }) => schema.optional().parse(rows[0]), name)
 /** The row of a statement that always has one. */
 export const oneRowOf = <Row>(schema: z.ZodType<Row>): Statements<Row> =>
   statements(({ rows }) => schema.parse(rows[0]))
 /** The first column of the first row; where there is no row, the schema is given undefined. */
-export const valueOf = <Value>(schema: z.ZodType<Value>): Statements<Value> =>
-  statements(({ rows }) => schema.parse(columns.optional().parse(rows[0])))
+export const valueOf = <Value>(schema: z.ZodType<Value>, name?: string): Statements<Value> =>
+  statements(({ rows }) => schema.parse(columns.optional().parse(rows[0])), name)
 /** The first column of the rows. */
 export const valuesOf = <Value>(schema: z.ZodType<Value>): Statements<readonly Value[]> =>
   statements(({ rows }) => z.array(schema).parse(z.array(columns).parse(rows)))
@@ -69,29 +96,4 @@ export async function* batches<Row, Key>(
     if (last === undefined || batch.length < max) return
     after = keyOf(last)
   }
-}
-
-/** As `rowsOf`, of a statement that is chosen when it runs. */
-export async function readRows<Row>(
-  database: Queryable,
-  schema: z.ZodType<Row>,
-  statement: string,
-  values: readonly unknown[] = [],
-): Promise<readonly Row[]> {
-  return z.array(schema).parse((await database.query(statement, [...values])).rows)
-}
-
-/** As `rowOf`, likewise. */
-export async function readRow<Row>(
-  database: Queryable,
-  schema: z.ZodType<Row>,
-  statement: string,
-  values: readonly unknown[] = [],
-): Promise<Row | undefined> {
-  return schema.optional().parse((await database.query(statement, [...values])).rows[0])
-}
-
-/** As `changesOne`, likewise. */
-export async function affectsRow(database: Queryable, statement: string, values: readonly unknown[]): Promise<boolean> {
-  return (await database.query(statement, [...values])).rowCount === 1
 }

@@ -59,13 +59,10 @@ export interface NewSource extends Pick<
 }
 
 /** @returns false where the knowledge base has a source of the name. */
-export const insertSource = changesOne.from((source: NewSource) => {
-  const { id, knowledge_base_id, name, location, hosts, private: near, every_minutes } = source
-  const mapping = source.mapping === null ? null : JSON.stringify(source.mapping)
-  return [id, knowledge_base_id, name, location, mapping, hosts, near, every_minutes]
-})`
+export const insertSource = changesOne.named<NewSource>`
   insert into sources (id, knowledge_base_id, name, location, mapping, hosts, private, every_minutes)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`
+  values (:id, :knowledge_base_id, :name, :location, :mapping::json, :hosts, :private, :every_minutes)
+  on conflict do nothing`
 
 /** @param knowledgeBaseId null: those of all. */
 export const listSources = rowsOf(sourceSchema)<[knowledgeBaseId: string | null, limit: number]>`
@@ -79,12 +76,8 @@ export const listSources = rowsOf(sourceSchema)<[knowledgeBaseId: string | null,
 export const removeSource = changesOne<[id: string]>`
   update sources set removed_at = now() where id = $1 and removed_at is null`
 
-export const insertCapture = execute.from(({ source_id, outcome, message, files }: Omit<CaptureRow, 'captured_at'>) => [
-  source_id,
-  outcome,
-  message,
-  files === null ? null : JSON.stringify(files),
-])`insert into captures (source_id, outcome, message, files) values ($1, $2, $3, $4)`
+export const insertCapture = execute.named<Omit<CaptureRow, 'captured_at'>>`
+  insert into captures (source_id, outcome, message, files) values (:source_id, :outcome, :message, :files::jsonb)`
 
 const COLUMNS = 'source_id, outcome, message, files, captured_at'
 /** Newest first. */

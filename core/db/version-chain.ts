@@ -30,13 +30,8 @@ export async function* readChain(database: Queryable, knowledgeBaseId: string): 
 export const readLastLink = rowOf(linkSchema)<[knowledgeBaseId: string]>`
   ${COLUMNS} where knowledge_base_id = $1 order by sequence desc limit 1`
 
-export const hasLink = changesOne.from(
-  (knowledgeBaseId: string, { sequence, entry }: Pick<ChainLink, 'sequence' | 'entry'>) => [
-    knowledgeBaseId,
-    sequence,
-    entry,
-  ],
-)`select from version_chain where knowledge_base_id = $1 and sequence = $2 and entry = $3`
+export const hasLink = changesOne<[knowledgeBaseId: string, sequence: number, entry: string]>`
+  select from version_chain where knowledge_base_id = $1 and sequence = $2 and entry = $3`
 
 export const newestLinks = rowsOf(linkSchema.pick({ entry: true, signature: true }))<[versionIds: readonly string[]]>`
   select distinct on (entry::jsonb ->> 'version_id') entry, signature from version_chain
@@ -59,10 +54,6 @@ export const readPlace = oneRowOf(z.object({ sequence: z.int(), finished_at: z.d
   select sequence::float8 as sequence, finished_at from activations where id = $1 and sequence is not null`
 
 /** The guard of the table refuses an entry that does not continue the chain. */
-export const insertLink = execute.from((knowledgeBaseId: string, { sequence, entry, record, signature }: ChainLink) => [
-  knowledgeBaseId,
-  sequence,
-  entry,
-  record,
-  signature,
-])`insert into version_chain (knowledge_base_id, sequence, entry, record, signature) values ($1, $2, $3, $4, $5)`
+export const insertLink = execute.named<ChainLink & { readonly knowledgeBaseId: string }>`
+  insert into version_chain (knowledge_base_id, sequence, entry, record, signature)
+  values (:knowledgeBaseId, :sequence, :entry, :record, :signature)`

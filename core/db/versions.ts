@@ -10,6 +10,7 @@ import {
   type ProfileParameters,
 } from '#core/domain/retrieval-profile.ts'
 import { ROLLBACK_PATH } from './activation-history.ts'
+import type { Queryable } from './pool.ts'
 import { execute, ids, rowOf, rowsOf } from './rows.ts'
 
 export const documentRowSchema = z.strictObject({ id: z.uuid(), key: z.string() })
@@ -32,16 +33,13 @@ export const revisionRowSchema = z.strictObject({
 export type RevisionRow = z.infer<typeof revisionRowSchema>
 
 /** A document keeps its id in every version of its knowledge base, so it usually exists already. */
-export const insertDocuments = execute.from((knowledgeBaseId: string, documents: readonly DocumentRow[]) => [
-  knowledgeBaseId,
-  JSON.stringify(documents),
-])`
+export const insertDocuments = execute<[knowledgeBaseId: string, documents: readonly DocumentRow[]]>`
 insert into documents (id, knowledge_base_id, key)
 select d.id, $1, d.key from jsonb_to_recordset($2::jsonb) as d (id uuid, key text)
 on conflict do nothing`
 
 /** A revision's id is derived from its content, so an unchanged revision exists already and stays as first recorded. */
-export const insertRevisions = execute.from((revisions: readonly RevisionRow[]) => [JSON.stringify(revisions)])`
+export const insertRevisions = execute<[revisions: readonly RevisionRow[]]>`
 insert into revisions (id, document_id, snapshot_id, title, published_at, effective_at, effective_to, content_sha256,
   lineage)
 select r.id, r."documentId", r."snapshotId", r.title, r."publishedAt", r."effectiveAt", r."effectiveTo",
@@ -78,28 +76,16 @@ export interface NewVersion {
   readonly withdrawalsDecided: readonly string[]
 }
 
-export const insertVersion = execute.from((version: NewVersion) => [
-  version.id,
-  version.knowledgeBaseId,
-  version.buildId,
-  version.manifestDigest,
-  version.embedding,
-  version.passages,
-  version.documents,
-  version.facets,
-  version.profileId,
-  storedParameters(version.profile),
-  version.evaluation,
-  version.passed,
-  version.files.report,
-  version.files.figures,
-  version.files.changes,
-  version.withdrawalsDecided,
-])`
+const insert = execute.named<Omit<NewVersion, 'profile'> & { readonly profile: unknown }>`
   insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets,
     profile_id, profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256, withdrawals_decided)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, decode($13, 'hex'), decode($14, 'hex'), decode($15, 'hex'),
-    $16)`
+  values (:id, :knowledgeBaseId, :buildId, :manifestDigest, :embedding, :passages, :documents, :facets,
+    :profileId, :profile, :evaluation, :passed, decode(:files.report, 'hex'), decode(:files.figures, 'hex'),
+    decode(:files.changes, 'hex'), :withdrawalsDecided)`
+
+export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
+  await insert(database, { ...version, profile: storedParameters(version.profile) })
+}
 
 export const VERSION_STATES = ['candidate', 'active', 'retired', 'rejected'] as const
 

@@ -73,22 +73,13 @@ export type NewWithdrawal = Omit<
 >
 
 /** In force on every gateway within the life of its cache. */
-export const insertWithdrawal = execute.from((row: NewWithdrawal) => {
-  const { id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures } = row
-  const withdrawn = [id, knowledge_base_id, document_id, provisions, chunk_id]
-  return [...withdrawn, label, reason, statement, JSON.stringify(signatures)]
-})`
+export const insertWithdrawal = execute.named<NewWithdrawal>`
   insert into withdrawals
     (id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+  values (:id, :knowledge_base_id, :document_id, :provisions, :chunk_id, :label, :reason, :statement,
+    :signatures::jsonb)`
 
 /** @returns false where it was restored before. */
-export const restoreWithdrawal = changesOne.from(
-  (id: string, restoration: string, signatures: WithdrawalRow['signatures']) => [
-    id,
-    restoration,
-    JSON.stringify(signatures),
-  ],
-)`
-  update withdrawals set restored_at = now(), restoration = $2, restoration_signatures = $3
+export const restoreWithdrawal = changesOne<[id: string, restoration: string, signatures: WithdrawalRow['signatures']]>`
+  update withdrawals set restored_at = now(), restoration = $2, restoration_signatures = $3::jsonb
   where id = $1 and restored_at is null`

@@ -19,7 +19,7 @@ export async function readChainRecord(
   approved: Approved | undefined,
 ): Promise<ChainRecord> {
   const predecessor = await readPredecessor(client, version.knowledge_base_id)
-  const reviews = await newestSignedReviews(client, version.id, predecessor)
+  const reviews = await newestSignedReviews(client, { versionId: version.id, predecessor })
   const reviewers = new Map((await listReviewers(client, REVIEW_BOUNDS.reviewersMax)).map((row) => [row.id, row]))
   const approvals = (approved?.reviewers ?? []).flatMap(({ id, name }) => {
     const review = reviews.find(({ reviewer_id: by }) => by === id)
@@ -68,5 +68,6 @@ export async function extendChain(
     previous_sha256: last === undefined ? null : sha256(last.entry).toString('hex'),
   })
   const signature = signManifest(Buffer.from(entry), privateKeyDer)
-  await insertLink(client, version.knowledge_base_id, { sequence, entry, record: recordText, signature })
+  const knowledgeBaseId = version.knowledge_base_id
+  await insertLink(client, { knowledgeBaseId, sequence, entry, record: recordText, signature })
 }

@@ -23,7 +23,7 @@ export async function forkOf(
   { id, slug }: { readonly id: string; readonly slug: string },
 ): Promise<string | undefined> {
   const head = await publishedHead(traceDir, slug)
-  if (head === undefined || (await hasLink(database, id, head))) return undefined
+  if (head === undefined || (await hasLink(database, id, head.sequence, head.entry))) return undefined
   return (
     `The published history of ${slug} ends with entry ${head.sequence}, which the database lacks: it is older. ` +
     'Restore a later backup, or move the published folder away, which begins another history.'

@@ -37,7 +37,7 @@ export type Approved = ReturnType<typeof assertApproved>
 /** Reads reviewers, policies and the reviews of this step, and verifies them. @throws ReviewRefused */
 export async function readApproval(database: Queryable, version: VersionRow, predecessor: Predecessor) {
   const rules = await readReviewRules(database, version.knowledge_base_id)
-  const reviews = await newestSignedReviews(database, version.id, predecessor)
+  const reviews = await newestSignedReviews(database, { versionId: version.id, predecessor })
   assertComparable(version, predecessor.versionId)
   const { policy } = rules.inForce
   return assertApproved(version, predecessor, rules, reviews, kindsToAccept(version, policy), policy.reviewers)
@@ -53,7 +53,7 @@ export async function readReturnApproval(database: Queryable, version: VersionRo
   const rules = await readReviewRules(database, version.knowledge_base_id)
   const { rollback_reviewers: required } = rules.inForce.policy
   if (required === 0) return undefined
-  const reviews = await newestSignedReviews(database, version.id, predecessor)
+  const reviews = await newestSignedReviews(database, { versionId: version.id, predecessor })
   return assertApproved(version, predecessor, rules, reviews, [], required)
 }
 

@@ -163,7 +163,7 @@ export async function settleRun(database: Database, fence: BuildFence, ending: E
     const build = await lockBuild(client, fence.buildId)
     if (build?.state !== 'running' || build.attempt !== fence.attempt) return undefined
     const after = afterRun(fence.buildId, build, ending)
-    await endRun(client, fence, after)
+    await endRun(client, { waitMs: null, ...fence, ...after })
     return after
   })
 }

@@ -39,7 +39,7 @@ export function createProgress(
   async function write(mark: ProgressMark, embedding?: EmbeddingCounts): Promise<void> {
     tell(mark)
     writtenAtMs = Date.now()
-    if (await recordProgress(database, fence, { ...mark, embedding })) return
+    if (await recordProgress(database, { ...fence, ...mark, embedding })) return
     const stale = new StaleBuild(`build ${fence.buildId} was taken over by another run`)
     overtaken.abort(stale)
     throw stale

@@ -13,7 +13,7 @@ type Exposure = ReturnType<typeof exposureUnder>
 
 /** Counts from the reservations, which the counters in Redis are also rebuilt from. */
 export async function exposureOf(database: Queryable, scope: ExposureScope, limit: number, nowMs = Date.now()) {
-  const grants = await exposureGrants(database, scope, limit)
+  const grants = await exposureGrants(database, { ...scope, limit })
   const exposures: Exposure[] = []
   for (const [organizationId, ofOrganization] of Map.groupBy(grants, (grant) => grant.organization_id)) {
     const served = await readNewByDay(database, organizationId, nowMs)
@@ -92,7 +92,7 @@ export async function raiseExposure(
   const { passages, until } = decision
   if (until.getTime() <= Date.now()) throw new OperatorError('--until is past: give the day on which the raise ends.')
   return decide(operator, decision, 'exposure.raise', { passages, until }, (client, id, subject) =>
-    insertExposureRaise(client, id, subject, { passages, until }),
+    insertExposureRaise(client, { id, ...subject, passages, until }),
   )
 }
 

@@ -8,7 +8,7 @@ import {
   newestFingerprintEpoch,
   replaceFingerprintKeys,
 } from '#core/db/fingerprint-keys.ts'
-import type { FingerprintKeyRow, FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'
+import type { FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { OPERATOR_BOUNDS, withAudit, type Operator } from './operator.ts'
@@ -120,21 +120,21 @@ async function rewrapBatch(
 ) {
   return await withAudit(operator, 'fingerprint.rewrap', async (client) => {
     const keys = await lockFingerprintKeys(client, id, afterEpoch, rewrapBatchMax)
-    const rewrapped: FingerprintKeyRow[] = []
+    const rewrapped = new Map<number, Buffer>()
     const unopened: number[] = []
     for (const { epoch, wrapped } of keys) {
       try {
         const again = rewrapFingerprintKey(wrapped, { organizationId: id, epoch }, secrets)
-        if (again !== undefined) rewrapped.push({ epoch, wrapped: again })
+        if (again !== undefined) rewrapped.set(epoch, again)
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error
         unopened.push(epoch)
       }
     }
-    await replaceFingerprintKeys(client, id, rewrapped)
+    const epochs = [...rewrapped.keys()]
+    await replaceFingerprintKeys(client, id, epochs, [...rewrapped.values()])
     const nextAfter = keys.length < rewrapBatchMax ? undefined : keys.at(-1)?.epoch
-    const result = { read: keys.length, rewrapped: rewrapped.length, unopened, nextAfter }
-    const epochs = rewrapped.map(({ epoch }) => epoch)
+    const result = { read: keys.length, rewrapped: epochs.length, unopened, nextAfter }
     return epochs.length === 0 ? [result] : [result, `organization:${id}`, { name, epochs }]
   })
 }

@@ -124,7 +124,9 @@ export async function addReviewer(operator: Operator, input: AddReviewer) {
       endorsed_by: [...endorsers.keys()],
     })
     const endorsements = signaturesOf(statement, endorsers)
-    if (!(await insertReviewer(client, { id, name, login, publicKey, statement, endorsements })))
+    if (
+      !(await insertReviewer(client, { id, name, nameKey: foldKey(name), login, publicKey, statement, endorsements }))
+    )
       throw new OperatorError(
         `The name "${name}" or this key belongs to a reviewer already, who may be retired: take another name, or ` +
           'another key.',

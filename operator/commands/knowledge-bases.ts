@@ -78,16 +78,7 @@ export const commands: Commands = [
       examples: ['knowledge-bases list'],
       input: { rows },
       read: async (input, { database }) => await listKnowledgeBases(database, input.rows),
-      columns: [
-        'slug',
-        'title',
-        'as_of',
-        'passages',
-        ['active_version_id', 'active version'],
-        'activated_at',
-        'traced',
-        'id',
-      ],
+      columns: 'slug title as_of passages active_version_id activated_at traced id',
       empty: 'There is no knowledge base yet: create one with "operator knowledge-bases create SLUG --title TITLE".',
     }),
     change('policy <slug>', 'show what reviews of its candidates need, or change it with the signatures of reviewers', {
@@ -171,7 +162,8 @@ async function changeReviewPolicy(
       previous_sha256: inForce.sha256,
       policy,
     })
-    if (!(await insertReviewPolicy(client, id, { seq, statement, signatures: signaturesOf(statement, signers) })))
+    const signed = { knowledge_base_id: id, seq, statement, signatures: signaturesOf(statement, signers) }
+    if (!(await insertReviewPolicy(client, signed)))
       throw new OperatorError(`The policy of "${slug}" was changed meanwhile: look at it and repeat the command.`)
     const names = [...signers.keys()].map((signer) => rules.registry.byId(signer)?.name)
     const detail = { knowledge_base: slug, seq, before: inForce.policy, after: policy, reviewers: names }

@@ -67,19 +67,10 @@ export const commands: Commands = [
       },
       async read({ client, since = new Date(Date.now() - DAY_MS), rows: limit }, { database }) {
         const { id: clientId, organization_id: organizationId } = await clientNamed(database, client)
-        const found = await listRequests(database, { organizationId, clientId }, since, limit)
+        const found = await listRequests(database, organizationId, clientId, since, limit)
         return found.map((row) => ({ request_id: publicRequestId(row.id), ...row }))
       },
-      columns: [
-        'request_id',
-        'admitted_at',
-        'environment',
-        'knowledge_base',
-        'state',
-        'decision',
-        ['error_code', 'error'],
-        'results',
-      ],
+      columns: 'request_id admitted_at environment knowledge_base state decision error_code=error results',
       empty: 'No request was admitted in this time: go further back with --since.',
     }),
     verb('refused', 'count refused requests by reason: 401, 403, 429 and 503', {
@@ -105,7 +96,7 @@ export const commands: Commands = [
         const names = new Map(clients.map((row) => [row.id, `${row.organization}/${row.name}`]))
         const grouped = refusedBy(kept, by, names)
         const empty = 'Nothing was refused in this time: go further back with --since.'
-        return [grouped, () => table(grouped, ['group', 'status', 'reason', 'count'], empty)]
+        return [grouped, () => table(grouped, 'group status reason count', empty)]
       },
     }),
   ]),

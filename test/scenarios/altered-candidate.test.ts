@@ -63,7 +63,7 @@ async function expectRefused(sentence: string | RegExp, version = altered): Prom
 /** The first reviewer's newest statement about the candidate, and her signature. */
 async function signedByFirst(version: string): Promise<{ statement: ReviewStatement; signature: Buffer }> {
   const predecessor = await readPredecessor(harness.owner, harness.base.id)
-  const reviews = await newestSignedReviews(harness.owner, version, predecessor)
+  const reviews = await newestSignedReviews(harness.owner, { versionId: version, predecessor })
   const review = reviews.find(({ reviewer_id: id }) => id === first.id)
   const statement = parseStatement<ReviewStatement>(reviewStatementSchema, review?.statement ?? '')
   if (review === undefined || statement === undefined) throw new Error('the first reviewer signed nothing')
@@ -214,8 +214,9 @@ describe('a candidate in which one "must" became "need not"', () => {
     const policy = { ...DEFAULT_REVIEW_POLICY, limits: { passages_changed: 9, provisions_changed: 9 } }
     const head = { knowledge_base: harness.base, seq: 1, previous_sha256: null } as const
     const statement = statementText({ format: 'evidence review policy 1', ...head, policy })
-    const insert = (signatures: Parameters<typeof insertReviewPolicy>[2]['signatures']): Promise<boolean> =>
-      insertReviewPolicy(harness.operator, harness.base.id, { seq: 1, statement, signatures })
+    const row = { knowledge_base_id: harness.base.id, seq: 1, statement }
+    const insert = (signatures: Parameters<typeof insertReviewPolicy>[1]['signatures']): Promise<boolean> =>
+      insertReviewPolicy(harness.operator, { ...row, signatures })
     await expect(insert([])).rejects.toThrow('signed by as many active reviewers')
     await insert([{ reviewer: first.id, signature: randomBytes(64).toString('base64') }])
     await expectRefused(/^Review policy 1 of the knowledge base is not signed by its reviewers/)

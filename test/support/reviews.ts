@@ -11,6 +11,7 @@ import { CHANGE_KINDS, type Changes } from '#core/domain/changes.ts'
 import { DEFAULT_REVIEW_POLICY, type ReviewPolicy } from '#core/domain/review-policy.ts'
 import { statementText, type ReviewStatement } from '#core/domain/review-statements.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { readReviewRules } from '#jobs/review/approvals.ts'
@@ -61,7 +62,7 @@ export async function insertTestReviewer(
     reviewer: signer.id,
     signature: signStatement(statement, signer.key).toString('base64'),
   }))
-  const row = { id, name, login, publicKey: key.publicKeyDer, statement, endorsements }
+  const row = { id, name, nameKey: foldKey(name), login, publicKey: key.publicKeyDer, statement, endorsements }
   if (!(await insertReviewer(database, row))) throw new Error(`there is a reviewer ${name} already`)
   return { id, name, key }
 }
@@ -204,7 +205,9 @@ export async function insertSignedPolicy(
     reviewer: id,
     signature: signStatement(statement, key).toString('base64'),
   }))
-  if (!(await insertReviewPolicy(client, knowledgeBase.id, { seq: given.seq, statement, signatures })))
+  if (
+    !(await insertReviewPolicy(client, { knowledge_base_id: knowledgeBase.id, seq: given.seq, statement, signatures }))
+  )
     throw new Error('there is a policy already')
   return sha256(statement).toString('hex')
 }

@@ -27,6 +27,7 @@ export interface GarbageCollectionDeps {
 const ENDED = {
   succeededMs: JOB_BOUNDS.garbageBuildsOlderThanMs,
   failedMs: JOB_BOUNDS.garbageFailedBuildsOlderThanMs,
+  limit: JOB_BOUNDS.garbageNamesMax,
 } as const
 
 /**
@@ -54,7 +55,7 @@ async function collectWorkFolders({ database, store }: GarbageCollectionDeps): P
   const names = (await namesIn(dirname(store.workFolder('any'))))
     .filter((name) => z.uuid().safeParse(name).success)
     .slice(0, JOB_BOUNDS.garbageNamesMax)
-  const ended = names.length === 0 ? [] : await endedBuilds(database, names, ENDED)
+  const ended = names.length === 0 ? [] : await endedBuilds(database, { ...ENDED, builds: names })
   for (const id of ended) await rm(store.workFolder(id), { recursive: true, force: true })
   return ended.length
 }
@@ -65,7 +66,7 @@ async function collectArtifacts({ database, store }: GarbageCollectionDeps): Pro
   const whole = new Set(names)
   const unfinished = new Set(names.filter((name) => name.endsWith('.tmp')).map((name) => name.split('.')[0]))
   let removed = 0
-  for (const { id, state } of await recentlyEndedBuilds(database, ENDED, JOB_BOUNDS.garbageNamesMax)) {
+  for (const { id, state } of await recentlyEndedBuilds(database, ENDED)) {
     const folder = store.artifactFolder(versionIdOf(id))
     const versionId = basename(folder)
     if (!unfinished.has(versionId) && !(state === 'failed' && whole.has(versionId))) continue
@@ -86,7 +87,7 @@ async function collectIndexes({ database, store, engine, log }: GarbageCollectio
     const client = await openEngineClient(engine)
     try {
       const held = await heldVersions(client)
-      for (const { id, state } of await recentlyEndedBuilds(database, ENDED, JOB_BOUNDS.garbageNamesMax)) {
+      for (const { id, state } of await recentlyEndedBuilds(database, ENDED)) {
         const versionId = versionIdOf(id)
         if (!held.has(versionId)) continue
         const kept = state === 'failed' ? undefined : await indexInUse(store, versionId)

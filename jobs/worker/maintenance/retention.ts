@@ -11,14 +11,16 @@ import { removeArtifact } from '#jobs/version-build/row-files.ts'
 /** Files that the rules let go. */
 export type RetentionPlan = Awaited<ReturnType<typeof planRetention>>
 
+const ANY = { versionId: null, limit: JOB_BOUNDS.retentionItemsMax } as const
+
 /** Finds what the rules let go, and changes nothing. What is gone already is not listed. */
 export async function planRetention(database: Queryable, store: ArtifactStore, rules: RetentionRules) {
-  const disposable = await disposableVersions(database, rules, null, JOB_BOUNDS.retentionItemsMax)
+  const disposable = await disposableVersions(database, { ...rules, ...ANY })
   const sized = []
   for (const version of disposable) sized.push({ ...version, bytes: await bytesOfVersion(store, version.id) })
   const gone = disposable.map(({ id }) => id)
   const snapshots = []
-  for (const sha256 of await disposableSnapshots(database, rules, gone, JOB_BOUNDS.retentionItemsMax))
+  for (const sha256 of await disposableSnapshots(database, { ...rules, ...ANY, goneVersions: gone }))
     snapshots.push({ sha256, bytes: await bytesOf(store.snapshotFile(sha256)) })
   const plan = { versions: sized.filter(isThere), snapshots: snapshots.filter(isThere) }
   return { ...plan, bytes: [...plan.versions, ...plan.snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }
@@ -38,13 +40,13 @@ export async function removePlanned(
   const versions = []
   for (const version of plan.versions) {
     await lockVersion(client, version.id)
-    if ((await disposableVersions(client, rules, version.id, 1)).length === 0) continue
+    if ((await disposableVersions(client, { ...rules, versionId: version.id, limit: 1 })).length === 0) continue
     await removeArtifact(store.artifactFolder(version.id))
     for (const file of reportFiles(store, version.id)) await rm(file, { force: true })
     versions.push(version)
   }
-  const gone = (await disposableVersions(client, rules, null, JOB_BOUNDS.retentionItemsMax)).map(({ id }) => id)
-  const still = new Set(await disposableSnapshots(client, rules, gone, JOB_BOUNDS.retentionItemsMax))
+  const gone = (await disposableVersions(client, { ...rules, ...ANY })).map(({ id }) => id)
+  const still = new Set(await disposableSnapshots(client, { ...rules, ...ANY, goneVersions: gone }))
   const snapshots = plan.snapshots.filter(({ sha256 }) => still.has(sha256))
   for (const { sha256 } of snapshots) await rm(store.snapshotFile(sha256), { force: true })
   return { versions, snapshots, bytes: [...versions, ...snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }

@@ -43,13 +43,14 @@ test('an entry that does not continue the chain is refused, and none is changed 
   const [first, , last] = links
   if (first === undefined || last === undefined) throw new Error('three entries were written')
   const refused = 'continues the version chain'
-  await expect(insertLink(jobs, base.id, first)).rejects.toThrow(refused)
+  const knowledgeBaseId = base.id
+  await expect(insertLink(jobs, { knowledgeBaseId, ...first })).rejects.toThrow(refused)
   const stated = chainEntrySchema.parse(JSON.parse(last.entry))
   const other = chainText({ ...stated, sequence: 4 })
-  await expect(insertLink(jobs, base.id, { ...last, sequence: 4, entry: other })).rejects.toThrow(refused)
+  await expect(insertLink(jobs, { knowledgeBaseId, ...last, sequence: 4, entry: other })).rejects.toThrow(refused)
   const follows = chainText({ ...stated, sequence: 4, previous_sha256: sha256(last.entry).toString('hex') })
   const altered = { ...last, sequence: 4, entry: follows, record: `${last.record} ` }
-  await expect(insertLink(jobs, base.id, altered)).rejects.toThrow(refused)
+  await expect(insertLink(jobs, { knowledgeBaseId, ...altered })).rejects.toThrow(refused)
   await expect(owner.query("update version_chain set record = '{}'")).rejects.toThrow('never changed or removed')
   await expect(owner.query('delete from version_chain')).rejects.toThrow('never changed or removed')
 })

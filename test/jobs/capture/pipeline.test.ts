@@ -205,12 +205,12 @@ describe('a capture of an address', () => {
     const { id } = await sourceIn('bees')
     expect((await lastCaptures(jobs, id, 5)).map(({ outcome }) => outcome)).toEqual(['failed', 'changed'])
     expect(await lastGoodCapture(jobs, id)).toEqual(good)
-    const rules = { versionDays: 0, snapshotDays: 0, ledgerDays: 0 }
+    const rules = { versionDays: 0, snapshotDays: 0, ledgerDays: 0, goneVersions: [], limit: 100 }
     const [kept] = await lastCaptures(jobs, id, 1)
-    expect(await disposableSnapshots(pool, rules, [], 100)).toContain(kept?.files?.[0]?.sha256)
-    expect(await disposableSnapshots(pool, rules, [], 100)).not.toContain(good?.files?.[0]?.sha256)
+    expect(await disposableSnapshots(pool, rules)).toContain(kept?.files?.[0]?.sha256)
+    expect(await disposableSnapshots(pool, rules)).not.toContain(good?.files?.[0]?.sha256)
     await removeSourceNamed(operator, await sourceIn('bees'))
-    expect(await disposableSnapshots(pool, rules, [], 100)).toContain(good?.files?.[0]?.sha256)
+    expect(await disposableSnapshots(pool, rules)).toContain(good?.files?.[0]?.sha256)
   })
 })
 
