@@ -8,27 +8,29 @@ export function cell(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, ' ') : JSON.stringify(value)
 }
 
-/** A field, with its heading where that is not its name in words. */
-export type Column<F extends string> = F | readonly [field: F, heading: string]
-
-/** `created_at` becomes `created`, `build_id` becomes `build`. */
-function headingOf(column: Column<string>): string {
-  return typeof column === 'string' ? column.replace(/_(?:at|id)$/, '').replaceAll('_', ' ') : column[1]
-}
+/** The fields of columns like `id created_at verdict=review`. */
+export type FieldsOf<Columns extends string> = Columns extends `${infer First} ${infer Others}`
+  ? FieldsOf<First> | FieldsOf<Others>
+  : Columns extends `${infer Field}=${string}`
+    ? Field
+    : Columns
 
 /**
  * Renders rows under headings: text aligned left, numbers aligned right.
+ * @param columns fields, separated by spaces. The heading is what follows `=`, else the name without `_at` or `_id`.
  * @param empty message, with the next step, when there is no row.
  */
-export function table<F extends string>(
-  rows: readonly { readonly [K in F]?: unknown }[],
-  columns: readonly Column<F>[],
+export function table<Columns extends string>(
+  rows: readonly { readonly [F in FieldsOf<Columns>]?: unknown }[],
+  columns: Columns,
   empty = '',
 ): string {
   if (rows.length === 0) return empty
-  const values = rows.map((row) => columns.map((column) => row[typeof column === 'string' ? column : column[0]]))
-  const lines = [columns.map(headingOf), ...values.map((row) => row.map(cell))]
-  const numeric = columns.map((_, column) =>
+  const named = columns.split(' ').map((column) => column.split('='))
+  const headings = named.map(([field = '', heading = field.replace(/_(?:at|id)$/, '')]) => heading.replaceAll('_', ' '))
+  const values = rows.map((row: Readonly<Record<string, unknown>>) => named.map(([field = '']) => row[field]))
+  const lines = [headings, ...values.map((row) => row.map(cell))]
+  const numeric = headings.map((_, column) =>
     values.every((row) => typeof row[column] === 'number' || row[column] === null),
   )
   return aligned(lines, (column) => numeric[column] === true).join('\n')

@@ -8,7 +8,7 @@ import { OPERATOR_BOUNDS, type Operator } from '../actions/operator.ts'
 import { parseInput } from './command.ts'
 import type { Group, Help, Input, OperatorCommand, Output, Shown, Verb } from './command.ts'
 import { text } from './inputs.ts'
-import { table, type Column } from './table.ts'
+import { table, type FieldsOf } from './table.ts'
 
 type Named = readonly [name: string, summary: string]
 type None = Record<string, never>
@@ -117,19 +117,20 @@ export function switches(noun: string, argument: string, off: Named, on: Named, 
   )
 }
 
-interface Lists<S extends z.ZodRawShape, R, F extends string> extends Help {
+interface Lists<S extends z.ZodRawShape, R, C extends string> extends Help {
   readonly input?: S
   readonly read: (input: Input<S>, session: Session) => Promise<readonly R[]>
-  readonly columns: readonly Column<F>[]
+  /** As `table` takes them. */
+  readonly columns: C
   /** What is said, with the next step, when there is no row. */
   readonly empty: string
 }
 
-export function list<F extends string, R extends { readonly [K in F]: unknown }, S extends z.ZodRawShape = None>(
-  usage: string,
-  summary: string,
-  { read, columns, empty, ...help }: Lists<S, R, F>,
-): Verb {
+export function list<
+  C extends string,
+  R extends { readonly [F in FieldsOf<C>]: unknown },
+  S extends z.ZodRawShape = None,
+>(usage: string, summary: string, { read, columns, empty, ...help }: Lists<S, R, C>): Verb {
   return verb<S>(usage, summary, {
     ...help,
     async run(input, session) {

@@ -42,7 +42,7 @@ export const commands: Commands = [
       async run({ actorIs, rows: limit, ...input }, { database }) {
         const found = await listAudit(database, { ...input, actor: actorIs, limit })
         const lines = found.map((row) => ({ ...row, detail: inShort(row.detail) }))
-        const columns = ['seq', 'at', 'actor', 'login', 'action', 'subject', 'detail'] as const
+        const columns = 'seq at actor login action subject detail'
         return [found, () => table(lines, columns, 'The audit trail has nothing here: widen the filters.')]
       },
     }),

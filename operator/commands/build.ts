@@ -239,19 +239,7 @@ export const commands: Commands = [
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
         return (await listBuilds(database, base, input.rows)).map((row) => ({ ...row, status: buildStatus(row) }))
       },
-      columns: [
-        'id',
-        'knowledge_base',
-        'state',
-        'stage',
-        'done',
-        'total',
-        'attempt',
-        'status',
-        'version_id',
-        'created_at',
-        'error',
-      ],
+      columns: 'id knowledge_base state stage done total attempt status version_id created_at error',
       empty: 'There is no build here: start one with "operator build start --import IMPORT".',
     }),
   ]),

@@ -76,7 +76,7 @@ export const commands: Commands = [
         .flat()
         .concat(dumps('this process', limitsCoreDumps()))
       const faults = findings.filter(({ state }) => state === 'fault').length
-      show(findings, () => table(findings, ['check', 'state', 'found', ['todo', 'what to do']]))
+      show(findings, () => table(findings, 'check state found todo=what_to_do'))
       if (faults > 0) throw new OperatorError(`${faults} of ${findings.length} checks found a fault.`)
       return undefined
     },

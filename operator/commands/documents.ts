@@ -35,14 +35,7 @@ export const commands: Commands = [
         }
         const listed = found.toSorted((a, b) => (a.title < b.title ? -1 : 1)).slice(0, limit)
         const more = found.length > limit ? `\nThere are ${found.length}: ask for more with --rows.` : ''
-        const columns = [
-          'title',
-          'authority',
-          ['in_force_from', 'from'],
-          ['in_force_to', 'to'],
-          'passages',
-          'source',
-        ] as const
+        const columns = 'title authority in_force_from=from in_force_to=to passages source'
         return [listed, () => `${table(listed, columns)}${more}`]
       },
     }),

@@ -27,17 +27,7 @@ const ASSISTANCE = ['<allow|refuse>', 'whether a chat model may see questions an
 const allowance = z.enum(['allow', 'refuse']).transform((value) => value === 'allow')
 const SUBJECTS = ['<a,b|all>', 'subjects it covers; all: every subject, and passages without one'] as const
 
-const COLUMNS = [
-  'organization',
-  'client',
-  'environment',
-  'knowledge_base',
-  'plan',
-  'active',
-  'languages',
-  'jurisdictions',
-  'subjects',
-] as const
+const COLUMNS = 'organization client environment knowledge_base plan active languages jurisdictions subjects'
 
 const profiles = [
   ['add-profile', 'let the client ask for a retrieval profile by its UUID, besides the active one', addEntitledProfile],

@@ -210,13 +210,9 @@ function shownAs(explained: Explained): string {
     `Searched: ${searched.join(' | ')}`,
     ...unsupported_references.map(({ text: name, reason }) => `Unsupported: ${name} (${reason})`),
     '',
-    table(
-      passages.map(rounded),
-      ['label', 'document', 'score', 'by_words', 'by_vector', 'named', 'reader', 'served'],
-      'No passage.',
-    ),
+    table(passages.map(rounded), 'label document score by_words by_vector named reader served', 'No passage.'),
     '',
-    table(predictors.map(rounded), [['name', 'predictor'], 'value', 'weight', ['adds', 'adds to the log-odds']]),
+    table(predictors.map(rounded), 'name=predictor value weight adds=adds_to_the_log-odds'),
     '',
     `Times in ms: ${Object.entries(stage_ms ?? {})
       .map(([stage, ms]) => `${stage} ${String(ms)}`)

@@ -8,6 +8,7 @@ const ABOUT =
   'New passages served to one organization from one knowledge base in one environment. Some are forgotten with each\n' +
   'UTC day. From the soft mark on the rate is a fifth. From the hard mark on serving stops, of the knowledge base\n' +
   'or of the document whose mark it is.'
+const MARKS = 'soft_mark hard_mark daily raised state access_grows_at=grows stopped_documents released_at'
 const PASSAGES_MAX = 1_000_000_000
 const subject = {
   organization: text,
@@ -35,21 +36,7 @@ export const commands: Commands = [
         }
         return await exposureOf(database, scope, input.rows)
       },
-      columns: [
-        'organization',
-        'knowledge_base',
-        'environment',
-        'plan',
-        ['exposure', 'passages'],
-        'soft_mark',
-        'hard_mark',
-        'daily',
-        'raised',
-        'state',
-        ['access_grows_at', 'grows'],
-        'stopped_documents',
-        'released_at',
-      ],
+      columns: `organization knowledge_base environment plan exposure=passages ${MARKS}`,
       empty: 'There is no entitlement here, so nothing can have been served.',
     }),
     change(

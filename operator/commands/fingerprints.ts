@@ -74,7 +74,7 @@ export const commands: Commands = [
       input: { organization: option('<organization>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listFingerprintEpochs(database, await idOf(organizationNamed, database, input.organization), input.rows),
-      columns: ['organization', 'epoch', 'state', 'created_at', 'erased_at'],
+      columns: 'organization epoch state created_at erased_at',
       empty: 'There is no fingerprint key yet: "operator organizations create" makes the first.',
     }),
   ]),

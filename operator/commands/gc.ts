@@ -49,7 +49,6 @@ export const commands: Commands = [
 
 function inWords({ versions, snapshots, bytes }: RetentionPlan, what: string): string {
   if (versions.length + snapshots.length === 0) return 'Nothing is to be removed.'
-  const listed =
-    versions.length === 0 ? '' : `${table(versions, [['id', 'version'], 'knowledge_base', 'state', 'bytes'])}\n\n`
+  const listed = versions.length === 0 ? '' : `${table(versions, 'id=version knowledge_base state bytes')}\n\n`
   return `${listed}${versions.length} versions and ${snapshots.length} captured files ${what}, ${bytes} bytes.`
 }

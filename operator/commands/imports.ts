@@ -116,7 +116,7 @@ export const commands: Commands = [
       input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listImports(database, await idOf(knowledgeBaseNamed, database, input.knowledgeBase), input.rows),
-      columns: ['id', 'knowledge_base', 'sources', 'passages', 'skipped', 'created_at'],
+      columns: 'id knowledge_base sources passages skipped created_at',
       empty: 'There is no import here: make one with "operator import".',
     }),
     verb('show <import>', 'show the report of an import again', {

@@ -39,7 +39,7 @@ async function inspectClones(clones: readonly string[], paths: readonly string[]
   return [found, () => found.map(renderedClone).join('\n\n')] as const
 }
 
-const CLONE_COLUMNS = ['country', 'rank', 'acts', 'revisions', ['in_force', 'in force'], 'later'] as const
+const CLONE_COLUMNS = 'country rank acts revisions in_force later'
 
 function renderedClone({ path, commits, groups }: CloneInspection): string {
   const reasons = groups.flatMap(({ country, rank, not_served: reasonsOf }) =>
@@ -48,16 +48,7 @@ function renderedClone({ path, commits, groups }: CloneInspection): string {
   return [`${path}, ${commits} commits`, table(groups, CLONE_COLUMNS, 'There is no law here.'), ...reasons].join('\n')
 }
 
-const COLUMNS = [
-  ['path', 'file'],
-  'format',
-  'language',
-  'jurisdiction',
-  ['effective_from', 'in force from'],
-  'provisions',
-  ['share', 'coverage'],
-  'title',
-] as const
+const COLUMNS = 'path=file format language jurisdiction effective_from=in_force_from provisions share=coverage title'
 const TITLE_SHOWN_MAX = 60
 
 function rendered(inspections: readonly Inspection[]): string {

@@ -22,8 +22,8 @@ export const commands: Commands = [
       variables: { REDIS_URL },
       async run(_input, { config }) {
         const found = await withQueues(config.REDIS_URL, queueStates)
-        const states = ['queue', 'waiting', 'active', 'delayed', 'failed', 'completed', 'workers'] as const
-        const columns = ['queue', ['id', 'job'], 'failed_at', 'attempts', 'reason'] as const
+        const states = 'queue waiting active delayed failed completed workers'
+        const columns = 'queue id=job failed_at attempts reason'
         return [found, `${table(found.queues, states)}\n\n${table(found.failed, columns, 'No job has failed.')}`]
       },
     }),

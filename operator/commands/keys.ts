@@ -57,18 +57,7 @@ export const commands: Commands = [
       input: { client: option('<client>', 'only those of one client'), rows },
       read: async (input, { database }) =>
         await listKeys(database, await idOf(clientNamed, database, input.client), input.rows),
-      columns: [
-        'prefix',
-        'client',
-        'environment',
-        'state',
-        'scopes',
-        'created_at',
-        'expires_at',
-        'last_used_at',
-        'pepper',
-        'id',
-      ],
+      columns: 'prefix client environment state scopes created_at expires_at last_used_at pepper id',
       empty: 'There is no key here: issue one with "operator keys issue".',
     }),
     change('rotate <key>', 'issue a key like this one and let this one end after an overlap', {

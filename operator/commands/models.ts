@@ -24,7 +24,7 @@ export const commands: Commands = [
           const state = existsSync(join(folder, name)) ? 'there' : 'not fetched'
           return { name, state, bytes: bytesOf(release), licence, repository, revision }
         })
-        const shown = table(found, ['name', 'state', 'bytes', 'licence', 'repository'], 'There is no model.')
+        const shown = table(found, 'name state bytes licence repository', 'There is no model.')
         return Promise.resolve([found, shown])
       },
     }),

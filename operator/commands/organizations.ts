@@ -30,7 +30,7 @@ export const commands: Commands = [
       examples: ['organizations list', 'organizations list --json'],
       input: { rows },
       read: async (input, { database }) => await listOrganizations(database, input.rows),
-      columns: ['name', 'active', 'id', 'created_at'],
+      columns: 'name active id created_at',
       empty: 'There is no organization yet: create one with "operator organizations create NAME".',
     }),
     ...switches(
@@ -59,7 +59,7 @@ export const commands: Commands = [
       input: { organization: option('<organization>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listClients(database, await idOf(organizationNamed, database, input.organization), input.rows),
-      columns: ['organization', ['name', 'client'], 'active', 'id', 'created_at'],
+      columns: 'organization name=client active id created_at',
       empty: 'There is no client yet: create one with "operator clients create NAME --organization ORGANIZATION".',
     }),
     ...switches(

@@ -10,15 +10,7 @@ import { option, rows, text } from '#operator/command-line/inputs.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { change, group, verb } from '#operator/command-line/verbs.ts'
 
-const COLUMNS = [
-  'name',
-  ['requests_per_minute', 'a minute'],
-  ['concurrency', 'at once'],
-  ['requests_per_day', 'a day'],
-  ['requests_per_month', 'a month'],
-  ['max_top_k', 'top_k'],
-  'id',
-] as const
+const RATES = 'requests_per_minute=a_minute concurrency=at_once requests_per_day=a_day requests_per_month=a_month'
 
 export const commands: Commands = [
   group('plans', 'immutable limits that entitlements point to: create, list, show', [
@@ -52,7 +44,12 @@ export const commands: Commands = [
         const flat = found.map(({ name, limits, id }) => ({ name, ...limits, id }))
         return [
           found,
-          () => table(flat, COLUMNS, 'There is no plan yet: create one with "operator plans create NAME".'),
+          () =>
+            table(
+              flat,
+              `name ${RATES} max_top_k=top_k id`,
+              'There is no plan yet: create one with "operator plans create NAME".',
+            ),
         ]
       },
     }),

@@ -62,10 +62,10 @@ export const commands: Commands = [
 function inWords({ replies, changes, changes_unknown }: Lost): string {
   const served = table(
     replies,
-    ['organization', 'client', 'environment', 'knowledge_base', ['replies', 'lost replies, at most']],
+    'organization client environment knowledge_base replies=lost_replies,_at_most',
     'No reply of this month is known to be lost.',
   )
-  const undone = table(changes, ['seq', 'at', 'action', 'subject'], 'No change is known to be lost.')
+  const undone = table(changes, 'seq at action subject', 'No change is known to be lost.')
   const more = changes_unknown === 0 ? '' : `\n${changes_unknown} more changes are lost, of which nothing is known.`
   return `${served}\n\n${undone}${more}`
 }

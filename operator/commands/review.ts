@@ -190,7 +190,7 @@ type Recorded = Awaited<ReturnType<typeof listReviews>>[number] & { readonly for
 function reviewsInWords(version: string, reviews: readonly Recorded[]): string {
   return table(
     reviews.map((one) => ({ ...one, signed: one.forged ? 'forged' : true })),
-    [['created_at', 'at'], 'verdict', 'reviewer', 'signed', ['predecessor_id', 'replaces'], 'note'],
+    'created_at=at verdict reviewer signed predecessor_id=replaces note',
     `Nobody has reviewed it. Next: operator review report ${version} --out FILE.html; read it in a browser, then sign it.`,
   )
 }

@@ -70,7 +70,7 @@ export const commands: Commands = [
           return { id, name, login, public_key: key.toString('base64'), endorsed_by, verified, created_at, retired_at }
         })
       },
-      columns: ['name', 'endorsed_by', 'verified', ['created_at', 'added'], 'retired_at', 'public_key'],
+      columns: 'name endorsed_by verified created_at=added retired_at public_key',
       empty: 'There is no reviewer yet: add one with "operator reviewers add NAME --public-key FILE".',
     }),
   ]),

@@ -77,14 +77,7 @@ export const commands: Commands = [
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
         return (await listSources(database, base, input.rows)).map(shownSource)
       },
-      columns: [
-        'name',
-        'knowledge_base',
-        ['location', 'from'],
-        'every_minutes',
-        ['last_captured_at', 'last capture'],
-        ['last_outcome', 'outcome'],
-      ],
+      columns: 'name knowledge_base location=from every_minutes last_captured_at=last_capture last_outcome=outcome',
       empty: 'There is no source here: add one with "operator sources add".',
     }),
     verb('show <source>', 'show a source and its last captures', {
@@ -96,7 +89,7 @@ export const commands: Commands = [
         const found = await lastCaptures(database, source.id, CAPTURE_BOUNDS.capturesShownMax)
         const captures = found.map((each) => ({ ...each, captured_at: each.captured_at.toISOString() }))
         const counted = captures.map((each) => ({ ...each, files: each.files?.length ?? null }))
-        const columns = ['captured_at', 'outcome', 'files', ['message', 'why']] as const
+        const columns = 'captured_at outcome files message=why'
         const shown = table(counted, columns, 'Nothing is captured yet: see "operator capture".')
         return [{ ...shownSource(source), captures }, `${fields(shownSource(source))}\n\n${shown}`]
       },
@@ -157,7 +150,7 @@ function capturedInWords(captured: readonly Captured[]): string {
     ...(message === null ? [] : [`\n${source}: ${message.replaceAll(/[^\P{Cc}\n]/gu, ' ')}`]),
     ...(build === null ? [] : [`Next: operator build show ${build}`]),
   ])
-  return [table(captured, ['source', 'outcome', 'files', 'build_id'], NONE), ...sentences].join('\n')
+  return [table(captured, 'source outcome files build_id', NONE), ...sentences].join('\n')
 }
 
 type ShownSource = Omit<SourceRow, 'mapping' | 'knowledge_base_id' | 'created_at' | 'last_captured_at'> & {

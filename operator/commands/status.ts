@@ -15,6 +15,7 @@ import { queueStates } from './jobs.ts'
 
 const { REDIS_URL } = OPERATOR_VARIABLES
 const WATCH_SECONDS_MAX = 3_600
+const WAITING = 'candidates stale_candidates=stale builds'
 const CLEARED = '\u001b[2J\u001b[H'
 
 export const commands: Commands = [
@@ -154,7 +155,7 @@ function screenOf(status: Status): string {
       'Processes',
       table(
         status.processes,
-        ['process', 'release', 'commit', 'started_at', 'state', 'clock', 'faults'],
+        'process release commit started_at state clock faults',
         status.redis_fault ?? 'No gateway and no job worker reports: start them, or name their Redis by REDIS_URL.',
       ),
     ],
@@ -162,28 +163,17 @@ function screenOf(status: Status): string {
       'Search nodes',
       table(
         status.nodes.map((node) => ({ ...node, versions: node.versions.length })),
-        ['node', 'up', 'versions', 'in_flight', 'calls', 'passed_over', ['p50_ms', 'p50 ms'], ['p99_ms', 'p99 ms']],
+        'node up versions in_flight calls passed_over p50_ms p99_ms',
         'No gateway reports.',
       ),
     ],
-    ['Queues', table(status.queues, ['queue', 'waiting', 'active', 'delayed', 'failed', 'workers'], 'Redis is away.')],
+    ['Queues', table(status.queues, 'queue waiting active delayed failed workers', 'Redis is away.')],
     ['Maintenance', status.tasks.map((one) => `${one.task} ${one.seconds_since_success} s`).join(', ') || '–'],
     [
       'Knowledge bases',
       table(
         status.knowledge_bases,
-        [
-          'knowledge_base',
-          'active',
-          'activated_at',
-          'passages',
-          'candidates',
-          ['stale_candidates', 'stale'],
-          'builds',
-          'last_capture_at',
-          ['failing_sources', 'failing'],
-          'not_served',
-        ],
+        `knowledge_base active activated_at passages ${WAITING} last_capture_at failing_sources=failing not_served`,
         'There is none: create one with "operator knowledge-bases create".',
       ),
     ],
@@ -191,11 +181,11 @@ function screenOf(status: Status): string {
       'Near a limit',
       table(
         status.near_limits,
-        ['client', 'environment', 'knowledge_base', 'day', 'month', 'exposure'],
+        'client environment knowledge_base day month exposure',
         'Nobody has used four fifths of a quota, or reached a mark.',
       ),
     ],
-    ['Disks', table(status.disks, ['place', 'process', ['free_gb', 'free GB'], ['total_gb', 'total GB']], '–')],
+    ['Disks', table(status.disks, 'place process free_gb=free_GB total_gb=total_GB', '–')],
   ]
   const head = `${cell(status.at)}  release ${status.release} ${status.commit.slice(0, 12)}`.trimEnd()
   return [head, ...parts.map(([title, text]) => `${title}\n${text}`)].join('\n\n')

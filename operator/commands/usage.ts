@@ -7,20 +7,8 @@ import { table } from '#operator/command-line/table.ts'
 import { group, verb } from '#operator/command-line/verbs.ts'
 
 const GROUPS = USAGE_GROUPS.join(', ')
-const COLUMNS = [
-  'requests',
-  'charged',
-  'answers',
-  'abstentions',
-  'refunds',
-  'failures',
-  'passages',
-  ['response_bytes', 'bytes'],
-  ['query_embedding_tokens', 'tokens'],
-  ['requests_without_tokens', 'without tokens'],
-  'rewriting_tokens',
-  'reader_tokens',
-] as const
+const COUNTS = 'requests charged answers abstentions refunds failures passages response_bytes=bytes'
+const TOKENS = 'query_embedding_tokens=tokens requests_without_tokens=without_tokens rewriting_tokens reader_tokens'
 
 export const commands: Commands = [
   group('usage', 'what was used, from the ledger: report', [
@@ -53,7 +41,7 @@ export const commands: Commands = [
         const [found, truncated] = [read.slice(0, limit), read.length > limit]
         const more = truncated ? `\nThere are more rows than these ${found.length}: ask for more with --rows.` : ''
         const empty = 'The ledger has nothing in this time: widen it with --from and --to.'
-        const shown = table(found, [['group', by], ...COLUMNS], empty)
+        const shown = table(found, `group=${by} ${COUNTS} ${TOKENS}`, empty)
         const span = `${from.toISOString()} to ${to.toISOString()}`
         return [{ from, to, by, rows: found, truncated }, `${span}\n${shown}${more}`]
       },

@@ -34,17 +34,7 @@ export const commands: Commands = [
         const found = await listVersions(database, base, input.rows)
         return found.map(({ facets: _facets, evaluation: _evaluation, ...row }) => row)
       },
-      columns: [
-        'id',
-        'knowledge_base',
-        'state',
-        'passed',
-        ['verdict', 'review'],
-        'passages',
-        'documents',
-        'profile_id',
-        'created_at',
-      ],
+      columns: 'id knowledge_base state passed verdict=review passages documents profile_id created_at',
       empty: 'There is no version here: build one with "operator build start".',
     }),
     verb('show <version>', 'show a version with its profile, facets and evaluation', {
@@ -58,22 +48,14 @@ export const commands: Commands = [
   ]),
 ]
 
-const STEP_COLUMNS = [
-  ['at', 'active from'],
-  'kind',
-  'version_id',
-  ['replaced_version_id', 'replaced'],
-  'actor',
-  'state',
-  ['next', 'rollback'],
-] as const
+const STEP_COLUMNS = 'at=active_from kind version_id replaced_version_id=replaced actor state next=rollback'
 
 type Step = Omit<Awaited<ReturnType<typeof listHistory>>[number], 'claimed'> & {
   readonly rejected: boolean
   readonly next: boolean
 }
 
-function shownStep(step: Step): object & Record<(typeof STEP_COLUMNS)[number][0], unknown> {
+function shownStep(step: Step) {
   const { state, rejected, next, ...row } = step
   return { ...row, state: rejected ? `${state}, rejected` : state, next: next ? 'next' : '' }
 }

@@ -47,17 +47,7 @@ export const commands: Commands = [
       examples: ['withdrawals list --knowledge-base hsfa-rules'],
       input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       read: async (input, { operator }) => await showWithdrawals(operator, input.knowledgeBase, input.rows),
-      columns: [
-        'id',
-        'knowledge_base',
-        'kind',
-        'label',
-        'state',
-        'signed_by',
-        ['created_at', 'since'],
-        'restored_at',
-        'reason',
-      ],
+      columns: 'id knowledge_base kind label state signed_by created_at=since restored_at reason',
       empty: 'Nothing is withdrawn here.',
     }),
     change('restore <withdrawal>', 'end a withdrawal: what the versions hold is served again within five seconds', {

@@ -62,10 +62,10 @@ describe('tables', () => {
       { name: 'Straße', count: 7, at: new Date('2026-01-02T03:04:05.678Z'), hidden: 'x' },
       { name: 'a', count: null, at: null, hidden: 'y' },
     ]
-    expect(table(rows, ['name', ['count', 'requests'], 'at'], 'none')).toBe(
+    expect(table(rows, 'name count=requests at', 'none')).toBe(
       'name    requests  at\nStraße         7  2026-01-02T03:04:05Z\na              –  –',
     )
-    expect(table([], ['name'], 'Nothing here.')).toBe('Nothing here.')
+    expect(table([], 'name', 'Nothing here.')).toBe('Nothing here.')
   })
 
   test('stored text cannot steer the terminal', () => {
