@@ -80,7 +80,7 @@ export async function startPostgres(options: PostgresOptions) {
   )
   const place = ['-D', join(folder, 'cluster'), '-p', String(port)]
   const { prefix, ...account } = launch
-  const command = asCommand([...prefix, programs.postgres, ...place, ...settings])
+  const command = [...prefix, programs.postgres, ...place, ...settings]
   const run = { name: 'Postgres', command, environment: SERVER_ENVIRONMENT, folder, logFile, ...account }
   const server = await startServer({ ...run, stopSignal: 'INT', stopTimeoutMs: STOP_TIMEOUT_MS }, options.onSpawn, () =>
     isReachable(adminUrl('postgres')),
@@ -104,11 +104,6 @@ export async function createSchema(postgres: LocalPostgres, database: string): P
   const logins = await provisionLogins(postgres.adminUrl(database))
   await migrate(logins.migrationUrl)
   return logins
-}
-
-function asCommand([program, ...args]: readonly string[]): readonly [string, ...string[]] {
-  if (program === undefined) throw new LocalProcessError('A command must name a program.')
-  return [program, ...args]
 }
 
 /** Finds the programs of the platform package by the path of its entry file, without importing the package. */
@@ -167,16 +162,9 @@ function prepare(folder: string, programs: Programs, say: (line: string) => void
 }
 
 function reaches(prefix: readonly string[], user: SystemUser | undefined, folder: string, programs: Programs): boolean {
-  const [command, ...args] = asCommand([
-    ...prefix,
-    '/bin/sh',
-    '-c',
-    '[ -w "$1" ] && "$2" --version && "$3" --show --pgdata="$1/cluster"',
-    'reach',
-    folder,
-    programs.postgres,
-    programs.initdb,
-  ])
+  const script = '[ -w "$1" ] && "$2" --version && "$3" --show --pgdata="$1/cluster"'
+  const shell = ['/bin/sh', '-c', script, 'reach', folder, programs.postgres, programs.initdb]
+  const [command = '', ...args] = [...prefix, ...shell]
   return outputOf(command, args, user) !== undefined
 }
 
@@ -224,7 +212,7 @@ function initialise(folder: string, programs: Programs, launch: Launch, say: (li
     '--encoding=UTF8',
     '--locale=C',
   ]
-  const [command, ...args] = asCommand([...launch.prefix, programs.initdb, ...flags])
+  const [command = '', ...args] = [...launch.prefix, programs.initdb, ...flags]
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd: folder,
     env: SERVER_ENVIRONMENT,

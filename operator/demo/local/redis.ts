@@ -73,7 +73,7 @@ async function launchRedis(program: string, folder: string, port: number, logFil
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
   // The folder is one argument, with the spaces that it may hold.
   flags.push('--dir', folder)
-  const command = [program, ...flags] as const
+  const command = [program, ...flags]
   const run = { name: 'Redis', command, environment: SERVER_ENVIRONMENT, folder, logFile, stopSignal: 'TERM' } as const
   return await startServer({ ...run, stopTimeoutMs: STOP_TIMEOUT_MS }, options.onSpawn, () => pings(urlOf(port, 0)))
 }

@@ -21,7 +21,8 @@ export type OnSpawn = (stop: () => Promise<unknown>) => void
 
 export interface SupervisedProcessOptions {
   readonly name: string
-  readonly command: readonly [string, ...string[]]
+  /** The program and its arguments. */
+  readonly command: readonly string[]
   readonly environment: NodeJS.ProcessEnv
   readonly folder: string
   readonly logFile: string
