@@ -12,20 +12,6 @@ export type ReservationInserted =
   | { readonly status: 'epoch' }
   | { readonly status: 'restored' }
 
-/**
- * The two commits of every request. Concurrent requests share a group commit of one statement and one fsync, whichever
- * of the two they have come to. Under load it saves more than half of the cost in Postgres and the gateway.
- */
-export interface ReservationWriter {
-  /**
-   * @param epoch under which Redis charged the request.
-   * @param known what Redis knows to be committed; nothing is written where Postgres lacks it.
-   */
-  insert(reservation: NewReservation, epoch: LimitEpoch, known?: Confirmed): Promise<ReservationInserted>
-  /** @returns false if the reservation is no longer open. A repetition with the same outcome returns true. */
-  recordDelivered(delivered: Delivered): Promise<boolean>
-}
-
 interface Charged {
   readonly reservation: NewReservation
   readonly epoch: LimitEpoch
@@ -37,14 +23,16 @@ type Commit = { readonly charged: Charged } | { readonly delivered: Delivered }
 
 const TOGETHER = { itemsMax: DATABASE_BOUNDS.reservationBatchMax, runsMax: DATABASE_BOUNDS.reservationBatchesAtOnce }
 
+/** The two commits of every request. */
+export type ReservationWriter = ReturnType<typeof createReservationWriter>
+
 /**
+ * Concurrent requests share a group commit of one statement and one fsync, whichever of the two they have come to.
+ * Under load it saves more than half of the cost in Postgres and the gateway.
  * @param requestsActive of this process. A commit waits for calls of a share of them, so a request that is alone
  * waits for none, and collecting takes a twelfth of the time that requests take.
  */
-export function createReservationWriter(
-  database: Queryable,
-  requestsActive: () => number = () => 1,
-): ReservationWriter {
+export function createReservationWriter(database: Queryable, requestsActive: () => number = () => 1) {
   const itemsWanted = (): number => requestsActive() * DATABASE_BOUNDS.reservationBatchShare
   /** The newest reservation that this process saw committed; Redis learns of it at its settlement, or is lost. */
   let own: Confirmed = {}
@@ -66,7 +54,11 @@ export function createReservationWriter(
     return outcomes.map(({ id }) => recorded.has(id))
   }, TOGETHER)
   return {
-    insert: async (reservation, epoch, known = {}) => {
+    /**
+     * @param epoch under which Redis charged the request.
+     * @param known what Redis knows to be committed; nothing is written where Postgres lacks it.
+     */
+    async insert(reservation: NewReservation, epoch: LimitEpoch, known: Confirmed = {}): Promise<ReservationInserted> {
       try {
         if (await commit({ charged: { reservation, epoch, known } })) return { status: 'inserted' }
       } catch (error) {
@@ -76,8 +68,11 @@ export function createReservationWriter(
       const original = await originalOf(database, reservation)
       return original === undefined ? { status: 'epoch' } : { status: 'conflict', original }
     },
-    // A reservation that fails takes the outcomes beside it along. They may be repeated, and are, by themselves.
-    recordDelivered: (delivered) => commit({ delivered }).catch(() => recordAgain(delivered)),
+    /**
+     * A reservation that fails takes the outcomes beside it along. They may be repeated, and are, by themselves.
+     * @returns false if the reservation is no longer open. A repetition with the same outcome returns true.
+     */
+    recordDelivered: (delivered: Delivered) => commit({ delivered }).catch(() => recordAgain(delivered)),
   }
 }
 

@@ -11,16 +11,7 @@ type Server = (typeof SERVERS)[number]
  * Compares this process's clock with those of Postgres and Redis. Keys expire by the first, rows are dated by the
  * second, and allowances are charged by the third, so work under clocks that differ is refused.
  */
-export interface ClockCheck {
-  /** Which clocks differ, and by how much; undefined while those that could be read agree. */
-  fault(): string | undefined
-  /** The same, and counts it as a refused request. */
-  refusal(): string | undefined
-  /** Whether it is this process's clock that differs from all others. */
-  isOwnFault(): boolean
-  register(registry: Registry): void
-  stop(): void
-}
+export type ClockCheck = Awaited<ReturnType<typeof startClockCheck>>
 
 export function checkClocks(database: Queryable, counters: Counters, log: Log): Promise<ClockCheck> {
   return startClockCheck({ postgres: () => databaseClockMs(database), redis: counters.serverClockMs }, log)
@@ -31,7 +22,7 @@ export async function startClockCheck(
   read: Readonly<Record<Server, () => Promise<number>>>,
   log: Log,
   nowMs: () => number = Date.now,
-): Promise<ClockCheck> {
+) {
   let next: NodeJS.Timeout | undefined
   let stopped = false
   /** Servers less this process, in ms. */
@@ -67,15 +58,18 @@ export async function startClockCheck(
   await compare()
   schedule()
   return {
+    /** Which clocks differ, and by how much; undefined while those that could be read agree. */
     fault: () => fault,
-    refusal: () => {
+    /** The same, and counts it as a refused request. */
+    refusal() {
       if (fault !== undefined) refusals.inc()
       return fault
     },
+    /** Whether it is this process's clock that differs from all others. */
     isOwnFault: () =>
       fault !== undefined && [...known.values()].every((ms) => Math.abs(ms) > PLATFORM_BOUNDS.clockDifferenceMaxMs),
-    register: (registry) => register(registry, refusals, known),
-    stop: () => {
+    register: (registry: Registry) => register(registry, refusals, known),
+    stop() {
       stopped = true
       clearTimeout(next)
     },

@@ -21,9 +21,8 @@ import {
 } from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
 import { openPrimary } from '#core/redis/primary.ts'
-import type { ConnectionHealth } from '#core/redis/connection-health.ts'
 import { confirmedReply, readConfirmed } from './confirmed.ts'
-import { createInstaller, type Installer } from './install.ts'
+import { createInstaller } from './install.ts'
 
 const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 const CLOCK = part('./clock.lua')
@@ -95,42 +94,14 @@ export type Settled = {
   readonly stopped?: StoppedDocument | undefined
 } & ({ readonly ending: Exclude<Ending, 'undo'> } | { readonly ending: 'undo'; readonly epoch: string })
 
-/** `usage`: after an undo. */
-export interface SettledCounters {
-  readonly usage?: Usage
-}
-
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
-export interface Counters extends ConnectionHealth {
-  nowMs(): Promise<number>
-  /** The clock of the server, which no test moves; ms since 1970-01-01. */
-  serverClockMs(): Promise<number>
-  /** @param epoch that Postgres says is in force. */
-  admit(scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision>
-  /**
-   * Ends a charged request in the epoch in force. A repetition changes nothing.
-   * @returns undefined, without any effect, while no epoch is in force.
-   */
-  settle(scope: LimitScope, settled: Settled): Promise<SettledCounters | undefined>
-  /** The epoch in force and the exposure window that it counts; undefined while there is none. */
-  inForce(organizationId: string): Promise<{ readonly epoch: string; readonly windowMs: number } | undefined>
-  /** What of Postgres is known to be committed. */
-  confirmed(): Promise<Confirmed>
-  /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
-  retire(organizationId: string): Promise<void>
-  /** Frees the exposure of every other epoch; their other counters are few and expire. */
-  discardOthers(organizationId: string, epoch: string): Promise<void>
-  /** Writes counters of an epoch that is not in force yet. */
-  readonly installer: Installer
-  ping(): Promise<void>
-  close(): void
-}
+export type Counters = ReturnType<typeof openCounters>
 
 /**
  * Connects. Until the connection is ready, commands fail and do not wait.
  * @param clock Lua text that defines `now_ms`. Tests move the clock with it.
  */
-export function openCounters(url: string, log: Log, clock: string = CLOCK): Counters {
+export function openCounters(url: string, log: Log, clock: string = CLOCK) {
   const primary = openPrimary(url, {
     name: 'limits',
     log,
@@ -146,21 +117,31 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
   return {
     ...primary,
     nowMs: async () => z.number().parse(await run(redis, 'readClock', [], [])),
-    serverClockMs: async () => {
+    /** The clock of the server, which no test moves; ms since 1970-01-01. */
+    async serverClockMs() {
       const [seconds, microseconds] = await redis.time()
       return Number(seconds) * 1_000 + Number(microseconds) / 1_000
     },
-    admit: (scope, epoch, request) => admit(redis, scope, epoch, request),
-    settle: (scope, settled) => settle(redis, scope, settled),
-    inForce: async (organizationId) => {
+    /** @param epoch that Postgres says is in force. */
+    admit: (scope: LimitScope, epoch: string, request: ChargeRequest) => admit(redis, scope, epoch, request),
+    /**
+     * Ends a charged request in the epoch in force. A repetition changes nothing.
+     * @returns the `usage` after an undo; undefined, without any effect, while no epoch is in force.
+     */
+    settle: (scope: LimitScope, settled: Settled) => settle(redis, scope, settled),
+    /** The epoch in force and the exposure window that it counts; undefined while there is none. */
+    async inForce(organizationId: string) {
       const [epoch, windowMs] = await redis.hmget(epochKey(organizationId), 'epoch', 'window')
       return typeof epoch === 'string' ? { epoch, windowMs: Number(windowMs) } : undefined
     },
+    /** What of Postgres is known to be committed. */
     confirmed: () => readConfirmed(redis),
-    retire: async (organizationId) => {
+    /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
+    async retire(organizationId: string) {
       await redis.del(epochKey(organizationId))
     },
-    discardOthers: async (organizationId, epoch) => {
+    /** Frees the exposure of every other epoch; their other counters are few and expire. */
+    async discardOthers(organizationId: string, epoch: string) {
       for (const other of await redis.smembers(epochsKey(organizationId))) {
         if (other === epoch) continue
         const args = [`${tag(organizationId)}:${other}`, LIMIT_BOUNDS.discardDocuments]
@@ -169,7 +150,7 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
       }
     },
     installer: createInstaller(redis),
-    ping: async () => {
+    async ping() {
       await redis.ping()
     },
   }
@@ -280,7 +261,7 @@ const settleReply = z.union([
   z.tuple([z.literal(1), z.number(), z.number(), z.number()]),
 ])
 
-async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promise<SettledCounters | undefined> {
+async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promise<{ usage?: Usage } | undefined> {
   const reply = await run(
     redis,
     'settleRequest',

@@ -8,22 +8,11 @@ import { withTimeout } from '#core/platform/with-timeout.ts'
 import { rebuildCounters, type Fault, type RebuildDeps } from './rebuild.ts'
 
 /** The epoch of each organization's counters, as one gateway knows it. */
-export interface LimitEpochs {
-  /**
-   * Returns the epoch to charge under, read from Postgres within the last `limitEpochCacheMs`. Rebuilds the counters
-   * first if they were written to another Redis process.
-   */
-  current(organizationId: string, windowDays: number): Promise<LimitEpoch>
-  /**
-   * Returns an epoch in which the fault is repaired. Concurrent calls share one rebuild.
-   * @throws after `rebuildWaitMs`; the rebuild goes on for the requests to come.
-   */
-  repair(organizationId: string, fault: Fault): Promise<LimitEpoch>
-}
+export type LimitEpochs = ReturnType<typeof createLimitEpochs>
 
 export function createLimitEpochs(
   deps: Omit<RebuildDeps, 'limited'> & { readonly reads: Database; readonly log: Log },
-): LimitEpochs {
+) {
   const known = new LRUCache<string, LimitEpoch>({
     max: LIMIT_BOUNDS.epochsRememberedMax,
     ttl: LIMIT_BOUNDS.limitEpochCacheMs,
@@ -53,8 +42,16 @@ export function createLimitEpochs(
   }
 
   return {
+    /**
+     * Returns an epoch in which the fault is repaired. Concurrent calls share one rebuild.
+     * @throws after `rebuildWaitMs`; the rebuild goes on for the requests to come.
+     */
     repair,
-    current: async (organizationId, windowDays) => {
+    /**
+     * Returns the epoch to charge under, read from Postgres within the last `limitEpochCacheMs`. Rebuilds the counters
+     * first if they were written to another Redis process.
+     */
+    async current(organizationId: string, windowDays: number): Promise<LimitEpoch> {
       let epoch = known.get(organizationId)
       if (epoch === undefined) {
         const beganMs = performance.now()

@@ -12,33 +12,18 @@ import {
   exposureKey,
 } from './counter-keys.ts'
 
-/** Writes the counters of an epoch before it is in force. */
-export interface Installer {
-  /** Notes the epoch, so that what is written under it is freed even if it never comes into force. */
-  begin(organizationId: string, epoch: string): Promise<void>
-  requests(
-    organizationId: string,
-    epoch: string,
-    counts: readonly DayCount[],
-    admitted: readonly AdmittedRequest[],
-  ): Promise<void>
-  /** @param windowMs the longest exposure window; passages are kept for as long. */
-  passages(organizationId: string, epoch: string, windowMs: number, passages: readonly CountedPassage[]): Promise<void>
-  /** Puts the epoch in force. */
-  enforce(organizationId: string, epoch: string, windowMs: number): Promise<void>
-}
-
 type Command = readonly (string | number)[]
 
-export function createInstaller(redis: Redis): Installer {
+/** Writes the counters of an epoch before it is in force. */
+export function createInstaller(redis: Redis) {
   return {
-    begin: async (organizationId, epoch) => {
+    /** Notes the epoch, so that what is written under it is freed even if it never comes into force. */
+    async begin(organizationId: string, epoch: string) {
       await redis.sadd(epochsKey(organizationId), epoch)
     },
-    requests: async (organizationId, epoch, counts, admitted) => {
-      await runAll(redis, requestCommands(organizationId, epoch, counts, admitted))
-    },
-    passages: async (organizationId, epoch, windowMs, passages) => {
+    requests: (...counted: Parameters<typeof requestCommands>) => runAll(redis, requestCommands(...counted)),
+    /** @param windowMs the longest exposure window; passages are kept for as long. */
+    async passages(organizationId: string, epoch: string, windowMs: number, passages: readonly CountedPassage[]) {
       const byBase = [...Map.groupBy(passages, exposedBase).entries()]
       const bases = basesKey(organizationId, epoch)
       await runAll(redis, [
@@ -51,7 +36,8 @@ export function createInstaller(redis: Redis): Installer {
         ),
       ])
     },
-    enforce: async (organizationId, epoch, windowMs) => {
+    /** Puts the epoch in force. */
+    async enforce(organizationId: string, epoch: string, windowMs: number) {
       await redis.hset(epochKey(organizationId), { epoch, window: windowMs })
     },
   }

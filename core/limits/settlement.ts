@@ -31,38 +31,6 @@ export type Delivery = Pick<Delivered, 'outcome' | 'served' | 'replay' | 'ground
 
 export type RefundState = 'refunded' | 'failed' | 'delivered' | 'gone'
 
-/**
- * The ends of an admitted request. Postgres decides each, then the counters follow. If the counters cannot follow, the
- * lease stays in Redis past its deadline, and the next admission has them rebuilt.
- */
-export interface Settlement {
-  /**
-   * Records what is about to be delivered, ends the lease and counts the exposure.
-   * @param leftMs until the caller is refused in any case.
-   * @returns false if the request was settled otherwise; it is then charged nothing more.
-   * @throws if Postgres does not answer in time. The outcome is then refunded as soon as Postgres answers.
-   */
-  deliver(charge: Charge, delivery: Delivery, leftMs: number): Promise<boolean>
-  /**
-   * Refunds a request whose caller is refused. Past the daily cap of refunds it stays charged: "failed".
-   * @param stopped the document at its mark for which the reply was not sent.
-   */
-  refund(charge: Charge, outcome: Outcome, stopped?: StoppedDocument): Promise<RefundState>
-  /** The caller disconnected: the request stays charged. */
-  abandon(charge: Charge, outcome: Outcome): Promise<void>
-  /**
-   * Takes the whole charge under this epoch back. @returns the usage then; undefined where the counters cannot follow
-   * now.
-   */
-  undo(charge: Pick<Charge, 'scope' | 'requestId' | 'idempotencyDigest'>, epoch: string): Promise<Usage | undefined>
-  /** Refunds an open reservation whose gateway did not settle it; a rebuild counts the refund itself. */
-  refundOverdue(requestId: string, where?: 'postgres only'): Promise<RefundState>
-  /** Refunds a reservation that may have been written; Postgres did not tell. Repeats in the background. */
-  refundUncertain(requestId: string): void
-  /** Resolves when no settlement is being repeated, or after `timeoutMs`. */
-  idle(timeoutMs: number): Promise<void>
-}
-
 export interface SettlementDeps {
   readonly database: Database
   readonly reservations: Pick<ReservationWriter, 'recordDelivered'>
@@ -70,7 +38,13 @@ export interface SettlementDeps {
   readonly log: Log
 }
 
-export function createSettlement({ database, reservations, counters, log }: SettlementDeps): Settlement {
+/**
+ * The ends of an admitted request. Postgres decides each, then the counters follow. If the counters cannot follow, the
+ * lease stays in Redis past its deadline, and the next admission has them rebuilt.
+ */
+export type Settlement = ReturnType<typeof createSettlement>
+
+export function createSettlement({ database, reservations, counters, log }: SettlementDeps) {
   const { repeat, idle } = createRepeater(log)
   // Refunds of one entitlement wait for each other, so many at once would hold every connection of the pool.
   const limited = pLimit(LIMIT_BOUNDS.refundsAtOnce)
@@ -107,22 +81,40 @@ export function createSettlement({ database, reservations, counters, log }: Sett
 
   const deps = { reservations, refund, repeat, settleCounters, log }
   return {
-    deliver: (charge, delivery, leftMs) => deliver(deps, charge, delivery, leftMs),
-    refund: async (charge, outcome, stopped) => {
+    /**
+     * Records what is about to be delivered, ends the lease and counts the exposure.
+     * @param leftMs until the caller is refused in any case.
+     * @returns false if the request was settled otherwise; it is then charged nothing more.
+     * @throws if Postgres does not answer in time. The outcome is then refunded as soon as Postgres answers.
+     */
+    deliver: (charge: Charge, delivery: Delivery, leftMs: number) => deliver(deps, charge, delivery, leftMs),
+    /**
+     * Refunds a request whose caller is refused. Past the daily cap of refunds it stays charged: "failed".
+     * @param stopped the document at its mark for which the reply was not sent.
+     */
+    async refund(charge: Charge, outcome: Outcome, stopped?: StoppedDocument) {
       const state = await refund(charge.requestId, outcome, refundReservation, true, stopped)
       charge.settled = true
       return state
     },
-    abandon: async (charge, outcome) => {
+    /** The caller disconnected: the request stays charged. */
+    async abandon(charge: Charge, outcome: Outcome) {
       const recorded = await recordAbandoned(database, charge.requestId, outcome)
       charge.settled = true
       // If the sweeper settled it first, the counters follow the sweeper.
       if (recorded) await settleCounters(charge.scope, { ...charge, ending: 'fail', served: [] })
     },
-    undo: (charge, epoch) => settleCounters(charge.scope, { ...charge, ending: 'undo', epoch, served: [] }),
-    refundOverdue: (requestId, where) =>
+    /**
+     * Takes the whole charge under this epoch back. @returns the usage then; undefined where the counters cannot follow
+     * now.
+     */
+    undo: (charge: Pick<Charge, 'scope' | 'requestId' | 'idempotencyDigest'>, epoch: string) =>
+      settleCounters(charge.scope, { ...charge, ending: 'undo', epoch, served: [] }),
+    /** Refunds an open reservation whose gateway did not settle it; a rebuild counts the refund itself. */
+    refundOverdue: (requestId: string, where?: 'postgres only') =>
       refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
-    refundUncertain: (requestId) =>
+    /** Refunds a reservation that may have been written; Postgres did not tell. Repeats in the background. */
+    refundUncertain: (requestId: string) =>
       void repeat('refund of an uncertain reservation', requestId, PLATFORM_BOUNDS.hardDeadlineMs, async () => {
         await refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null))
         return true
@@ -131,16 +123,13 @@ export function createSettlement({ database, reservations, counters, log }: Sett
   }
 }
 
-interface Repeater {
-  /** Repeats `attempt` until it returns true; gives up after `forMs`, or at once while too many repeat. */
-  repeat(what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>): Promise<void>
-  idle(timeoutMs: number): Promise<void>
-}
+type Repeater = ReturnType<typeof createRepeater>
 
-function createRepeater(log: Log): Repeater {
+function createRepeater(log: Log) {
   const repeating = new Set<Promise<void>>()
   return {
-    repeat(what, requestId, forMs, attempt) {
+    /** Repeats `attempt` until it returns true; gives up after `forMs`, or at once while too many repeat. */
+    repeat(what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>): Promise<void> {
       if (repeating.size >= LIMIT_BOUNDS.settlementsRepeatedMax) {
         log.warn(`${what} not repeated: too many repeat`, { request_id: publicRequestId(requestId) })
         return Promise.resolve()
@@ -156,7 +145,8 @@ function createRepeater(log: Log): Repeater {
       repeating.add(task)
       return task
     },
-    idle: async (timeoutMs) => {
+    /** Resolves when no settlement is being repeated, or after `timeoutMs`. */
+    async idle(timeoutMs: number) {
       await Promise.race([Promise.allSettled(repeating), sleep(timeoutMs, undefined, { ref: false })])
     },
   }

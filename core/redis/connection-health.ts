@@ -2,42 +2,10 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause, type Log } from '#core/platform/log.ts'
 import type { ServerFault } from './server-check.ts'
 
-/** What a connection knows about its server, and what was last wrong with it. */
-export interface ConnectionHealth {
-  /** Identity of the server's process and data while the connection is usable, otherwise undefined. */
-  runId(): string | undefined
-  /** Why the connection is not usable now, without hosts and messages of errors; undefined while it is usable. */
-  fault(): string | undefined
-  /** True once the connection was usable for the first time. */
-  wasUsable(): boolean
-  /**
-   * Resolves after the first attempt to connect, whether it succeeded or the server was not reachable.
-   * @throws OperatorError when the server is reachable but must not be used as it is configured.
-   */
-  firstAttempt(): Promise<void>
-  /**
-   * Resolves once the connection is usable.
-   * @throws OperatorError as `firstAttempt`, and when the connection ends before.
-   */
-  usable(): Promise<void>
-}
+export type ConnectionHealth = ReturnType<typeof createConnectionHealth>
 
-/** Where the connection reports what happens to it. */
-export interface ConnectionEvents {
-  accepted(identity: string): void
-  /** @returns the error for the connections to the server. */
-  refused(serverFault: ServerFault): Error
-  /** The server was not reached, or it was lost. */
-  lost(cause: Error): void
-  /** The connection was closed; a cause that is known already stays. */
-  closed(): void
-  /** There will be no further attempt. */
-  ended(): void
-  /** The connection is no longer needed: its end is not reported. */
-  closing(): void
-}
-
-export function createConnectionHealth(name: string, log: Log): ConnectionHealth & ConnectionEvents {
+/** What a connection knows about its server, and what was last wrong with it; it reports what happens to it. */
+export function createConnectionHealth(name: string, log: Log) {
   let identity: string | undefined
   let lastServerFault: ServerFault | undefined
   let was = false
@@ -51,12 +19,23 @@ export function createConnectionHealth(name: string, log: Log): ConnectionHealth
   }
 
   return {
+    /** Identity of the server's process and data while the connection is usable, otherwise undefined. */
     runId: () => identity,
+    /** Why the connection is not usable now, without hosts and messages of errors; undefined while it is usable. */
     fault: fault.text,
+    /** True once the connection was usable for the first time. */
     wasUsable: () => was,
+    /**
+     * Resolves after the first attempt to connect, whether it succeeded or the server was not reachable.
+     * @throws OperatorError when the server is reachable but must not be used as it is configured.
+     */
     firstAttempt: () => first.promise,
+    /**
+     * Resolves once the connection is usable.
+     * @throws OperatorError as `firstAttempt`, and when the connection ends before.
+     */
     usable: () => usable.promise,
-    accepted(accepted) {
+    accepted(accepted: string) {
       if (identity === undefined) log.info('redis connected', { connection: name })
       identity = accepted
       was = true
@@ -65,7 +44,8 @@ export function createConnectionHealth(name: string, log: Log): ConnectionHealth
       first.resolve()
       usable.resolve()
     },
-    refused(serverFault) {
+    /** @returns the error for the connections to the server. */
+    refused(serverFault: ServerFault): Error {
       const error = new OperatorError(serverFault.message)
       lastServerFault = serverFault
       fail(serverFault.message, error)
@@ -73,22 +53,26 @@ export function createConnectionHealth(name: string, log: Log): ConnectionHealth
       first.resolve()
       return error
     },
-    lost(cause) {
+    /** The server was not reached, or it was lost. */
+    lost(cause: Error) {
       // The connection was left because of a fault of the server, which says more.
       if (cause instanceof OperatorError) return
       fail('code' in cause ? `Redis does not answer (${String(cause.code)})` : 'Redis does not answer', cause)
       first.resolve()
     },
+    /** The connection was closed; a cause that is known already stays. */
     closed() {
       const known = fault.text()
       if (known === undefined || known === NOT_TRIED)
         fail('the connection to Redis was closed', new Error('the connection was closed'))
       first.resolve()
     },
+    /** There will be no further attempt. */
     ended() {
       first.resolve()
       usable.reject(new OperatorError(lastServerFault?.message ?? NO_ANSWER, { cause: fault.text() }))
     },
+    /** The connection is no longer needed: its end is not reported. */
     closing: fault.mute,
   }
 }

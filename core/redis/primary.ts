@@ -13,18 +13,13 @@ import {
 } from './server-check.ts'
 import { openPrimaryDiscovery, type PrimaryDiscovery } from './primary-discovery.ts'
 import { parseRedisUrl } from './url.ts'
-import { createConnectionHealth, type ConnectionHealth, type ConnectionEvents } from './connection-health.ts'
+import { createConnectionHealth, type ConnectionHealth } from './connection-health.ts'
 
 /**
  * A connection to Redis that is usable only while its server is the primary and keeps every key. A server that is
  * demoted, silent or no longer named by the Sentinels is left, and the primary is looked for until it is found.
  */
-export interface PrimaryConnection extends ConnectionHealth {
-  /** Duplicates of this client follow the same rules. */
-  readonly redis: Redis
-  /** The queues and workers of the connection must be closed first. */
-  close(): void
-}
+export type PrimaryConnection = ReturnType<typeof openPrimary>
 
 export interface PrimaryOptions {
   /** Names the connection in the log. */
@@ -50,7 +45,7 @@ const DEMOTED = /^(?:READONLY|MASTERDOWN|LOADING)\b/
 const NO_SELECT_IN_CLUSTER = 'SELECT is not allowed in cluster mode'
 
 /** @param url a valid REDIS_URL. */
-export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnection {
+export function openPrimary(url: string, options: PrimaryOptions) {
   const target = parseRedisUrl(url)
   const health = createConnectionHealth(options.name, options.log)
   const discovery = openPrimaryDiscovery(target)
@@ -83,7 +78,9 @@ export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnec
   const stop = startChecks({ redis, links, discovery, health })
   return {
     ...health,
+    /** Duplicates of this client follow the same rules. */
     redis,
+    /** The queues and workers of the connection must be closed first. */
     close() {
       stop()
       health.closing()
@@ -102,7 +99,7 @@ function startChecks(deps: {
   readonly redis: Redis
   readonly links: Links
   readonly discovery: PrimaryDiscovery
-  readonly health: ConnectionEvents
+  readonly health: ConnectionHealth
 }): () => void {
   const { redis, links, discovery, health } = deps
   let next: NodeJS.Timeout | undefined

@@ -16,19 +16,6 @@ export interface CachedVector {
 
 export type VectorEntry = CachedVector & { readonly digest: Buffer }
 
-/**
- * The vectors of one embedding space in a file that builds share. A fault of the file is a missing vector, never a
- * wrong one, and never ends a build.
- */
-export interface VectorCache {
-  /** Returns what is held of the digests, by digest in hex. */
-  read(digests: readonly Buffer[]): ReadonlyMap<string, CachedVector>
-  /** Adds or replaces. The least recently used vectors leave once the file exceeds its bound. */
-  write(entries: readonly VectorEntry[]): void
-  clear(): void
-  close(): void
-}
-
 export interface VectorCacheOptions {
   /** A text that is equal for equal embedding spaces only. */
   readonly space: string
@@ -61,8 +48,14 @@ const vectorRow = z.object({
   value: z.instanceof(Uint8Array),
 })
 
+/**
+ * The vectors of one embedding space in a file that builds share. A fault of the file is a missing vector, never a
+ * wrong one, and never ends a build.
+ */
+export type VectorCache = ReturnType<typeof openVectorCache>
+
 /** A file that cannot be opened holds nothing, and a damaged one is replaced. After several faults it is not used. */
-export function openVectorCache(path: string, options: VectorCacheOptions): VectorCache {
+export function openVectorCache(path: string, options: VectorCacheOptions) {
   let space: CachedSpace | undefined
   let faults = 0
   function close(): void {
@@ -85,14 +78,17 @@ export function openVectorCache(path: string, options: VectorCacheOptions): Vect
     }
   }
   return {
-    read: (digests) => attempt<ReadonlyMap<string, CachedVector>>(new Map(), (held) => held.read(digests)),
-    write: (entries) => attempt(undefined, (held) => held.write(entries)),
+    /** Returns what is held of the digests, by digest in hex. */
+    read: (digests: readonly Buffer[]) =>
+      attempt<ReadonlyMap<string, CachedVector>>(new Map(), (held) => held.read(digests)),
+    /** Adds or replaces. The least recently used vectors leave once the file exceeds its bound. */
+    write: (entries: readonly VectorEntry[]) => attempt(undefined, (held) => held.write(entries)),
     clear: () => attempt(undefined, (held) => held.clear()),
     close,
   }
 }
 
-type CachedSpace = Omit<VectorCache, 'close'> & { readonly connection: DatabaseSync }
+type CachedSpace = ReturnType<typeof createSpace>
 
 function openSpace(path: string, options: VectorCacheOptions): CachedSpace {
   const connection = openCacheFile(path, DATABASE_BOUNDS.vectorCacheBusyTimeoutMs)
@@ -104,7 +100,7 @@ function openSpace(path: string, options: VectorCacheOptions): CachedSpace {
   }
 }
 
-function createSpace(connection: DatabaseSync, options: VectorCacheOptions): CachedSpace {
+function createSpace(connection: DatabaseSync, options: VectorCacheOptions) {
   const { space: key, dimensions, bytesMax, nowMs = Date.now } = options
   connection.prepare(INSERT_SPACE).run(key)
   const space = idRow.parse(connection.prepare(FIND_SPACE).get(key)).id
@@ -116,7 +112,7 @@ function createSpace(connection: DatabaseSync, options: VectorCacheOptions): Cac
 
   return {
     connection,
-    read(digests) {
+    read(digests: readonly Buffer[]) {
       const found = new Map<string, CachedVector>()
       const used: number[] = []
       for (const digest of digests) {
@@ -133,7 +129,7 @@ function createSpace(connection: DatabaseSync, options: VectorCacheOptions): Cac
         })
       return found
     },
-    write(entries) {
+    write(entries: readonly VectorEntry[]) {
       inTransaction(connection, () => {
         for (const { digest, vector, overlong } of entries) {
           const value = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
