@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import { changesOne, rowsOf, valueOf } from './rows.ts'
 
 const keyRow = z.object({
@@ -19,17 +18,6 @@ const keyRow = z.object({
 /** A key as lists show it, without its digest. */
 export type KeyRow = z.infer<typeof keyRow>
 
-export interface NewKey {
-  readonly id: string
-  readonly clientId: string
-  readonly environment: KeyEnvironment
-  readonly digest: Buffer
-  readonly pepperName: string
-  readonly prefix: string
-  readonly scopes: readonly string[]
-  readonly lifetimeSeconds: number
-}
-
 const keys = (column = '', joined = ''): string => `
   select y.id, y.prefix, o.name as organization, y.client_id, c.name as client, y.environment, y.scopes, y.pepper,
     case when y.revoked_at is not null then 'revoked' when y.expires_at <= now() then 'expired'
@@ -38,9 +26,15 @@ const keys = (column = '', joined = ''): string => `
   from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id ${joined}`
 
 /** Only the clock of the database determines when a key expires. @returns that time. */
-export const insertKey = valueOf(z.date()).named<NewKey>`
+export const insertKey = valueOf(z.date()).named<
+  Pick<KeyRow, 'id' | 'client_id' | 'environment' | 'pepper' | 'prefix'> & {
+    readonly digest: Buffer
+    readonly scopes: readonly string[]
+    readonly lifetimeSeconds: number
+  }
+>`
   insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at)
-  values (:id, :clientId, :environment, :digest, :pepperName, :prefix, :scopes,
+  values (:id, :client_id, :environment, :digest, :pepper, :prefix, :scopes,
     now() + make_interval(secs => :lifetimeSeconds))
   returning expires_at`
 

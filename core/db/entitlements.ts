@@ -26,18 +26,6 @@ const entitlementRow = z.object({
 })
 export type EntitlementRow = z.infer<typeof entitlementRow>
 
-export interface Grant {
-  readonly id: string
-  readonly clientId: string
-  readonly environment: KeyEnvironment
-  readonly knowledgeBaseId: string
-  readonly planId: string
-  readonly languages: readonly string[]
-  readonly jurisdictions: readonly string[]
-  readonly subjects: readonly string[] | null
-  readonly assistance: boolean
-}
-
 /** Changes of an entitlement; an absent field stays as it is. */
 export interface EntitlementChange {
   readonly planId?: string | undefined
@@ -61,10 +49,16 @@ const ENTITLEMENTS = `
   join plans p on p.id = e.plan_id`
 
 /** @returns false if the client has an entitlement to that knowledge base in that environment. */
-export const insertEntitlement = changesOne.named<Grant>`
+export const insertEntitlement = changesOne.named<
+  Omit<
+    EntitlementRow,
+    'organization' | 'client' | 'knowledge_base' | 'plan' | 'active' | 'profile_ids' | `${string}_at`
+  >
+>`
   insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, subjects,
     assistance)
-  values (:id, :clientId, :environment, :knowledgeBaseId, :planId, :languages, :jurisdictions, :subjects, :assistance)
+  values (:id, :client_id, :environment, :knowledge_base_id, :plan_id, :languages, :jurisdictions, :subjects,
+    :assistance)
   on conflict (client_id, environment, knowledge_base_id) do nothing`
 
 export const listEntitlements = rowsOf(entitlementRow)<

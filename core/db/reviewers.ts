@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
 import { changesOne, rowsOf, valueOf } from './rows.ts'
-import { signatureSchema, type StatementSignature } from './review-policies.ts'
+import { signatureSchema } from './review-policies.ts'
 
 const reviewerRow = z.object({
   /** 1, 2, …: the order in which reviewers were added. */
@@ -27,21 +27,12 @@ const reviewerRow = z.object({
 })
 export type ReviewerRow = z.infer<typeof reviewerRow>
 
-export interface NewReviewer {
-  readonly id: string
-  readonly name: string
-  /** The name as names are compared. */
-  readonly nameKey: string
-  readonly login: string | null
-  readonly publicKey: Buffer
-  readonly statement: string
-  readonly endorsements: readonly StatementSignature[]
-}
-
 /** @returns false when the name or the public key is taken. */
-export const insertReviewer = changesOne.named<NewReviewer>`
+export const insertReviewer = changesOne.named<
+  Pick<ReviewerRow, 'id' | 'name' | 'name_key' | 'login' | 'public_key' | 'statement' | 'endorsements'>
+>`
   insert into reviewers (id, name, name_key, login, public_key, statement, endorsements)
-  values (:id, :name, :nameKey, :login, :publicKey, :statement, :endorsements::jsonb) on conflict do nothing`
+  values (:id, :name, :name_key, :login, :public_key, :statement, :endorsements::jsonb) on conflict do nothing`
 
 /** In the order in which they were added. */
 export const listReviewers = rowsOf(reviewerRow)<[limit: number]>`

@@ -92,11 +92,11 @@ async function insertIssued(
     )
   if (pepper === undefined)
     throw new OperatorError('KEY_PEPPERS names no pepper: set it to the value that the gateways use.')
-  const { secret, digest, pepperName, prefix } = issueKey(environment, pepper)
+  const { secret, pepperName, ...made } = issueKey(environment, pepper)
   const id: string = randomUUID()
-  const row = { id, clientId: client.id, environment, digest, pepperName, prefix, scopes }
+  const row = { ...made, id, client_id: client.id, environment, pepper: pepperName, scopes }
   const expires_at = await insertKey(database, { ...row, lifetimeSeconds: days * DAY_SECONDS })
-  return { id, key: secret, prefix, client: client.name, environment, scopes, expires_at }
+  return { id, key: secret, prefix: made.prefix, client: client.name, environment, scopes, expires_at }
 }
 
 /** Returns the fields of an issued key that the audit trail may hold. */

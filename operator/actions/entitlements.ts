@@ -48,7 +48,7 @@ export async function grantEntitlement(operator: Operator, input: Grant): Promis
     const plan = await planNamed(database, input.plan)
     const id = randomUUID()
     const { assistance = false } = input
-    const owner = { clientId: client.id, environment, knowledgeBaseId: base.id, planId: plan.id }
+    const owner = { client_id: client.id, environment, knowledge_base_id: base.id, plan_id: plan.id }
     const granted = { id, ...owner, ...lists, assistance }
     if (!(await insertEntitlement(database, granted))) {
       const name = `${client.name}/${environment}/${base.slug}`
@@ -160,26 +160,13 @@ async function byId(database: Queryable, id: string): Promise<EntitlementRow> {
 }
 
 /** Returns whose entitlement it is and what the operator decides of it, for the audit trail. */
-export function auditDetail(row: EntitlementRow): Readonly<Record<string, unknown>> {
-  const { organization, client, environment, knowledge_base, plan, active, ...lists } = row
-  const { languages, jurisdictions, subjects, profile_ids, assistance } = lists
-  return {
-    organization,
-    client,
-    environment,
-    knowledge_base,
-    plan,
-    active,
-    languages,
-    jurisdictions,
-    subjects,
-    profile_ids,
-    assistance,
-  }
+export function auditDetail({ created_at: _created, updated_at: _updated, ...row }: EntitlementRow) {
+  const { id: _id, client_id: _client, knowledge_base_id: _base, plan_id: _plan, ...detail } = row
+  return detail
 }
 
 /** Returns the BCP 47 canonical form: `EN-us` becomes `en-US`. */
-function canonicalLanguages(languages: readonly string[]): readonly string[] {
+function canonicalLanguages(languages: readonly string[]): string[] {
   return bounded('language', 'a BCP 47 code like en or fr', languages, (text) => {
     try {
       return Intl.getCanonicalLocales(text)[0]
@@ -190,14 +177,14 @@ function canonicalLanguages(languages: readonly string[]): readonly string[] {
 }
 
 /** Returns codes in upper case: `hs-m` becomes `HS-M`. */
-function canonicalJurisdictions(jurisdictions: readonly string[]): readonly string[] {
+function canonicalJurisdictions(jurisdictions: readonly string[]): string[] {
   return bounded('jurisdiction', 'a code like US or HS-M', jurisdictions, (text) =>
     isCode(text) ? foldCode(text) : undefined,
   )
 }
 
 /** Returns the keys of subjects. @param subjects null: every subject. */
-function checkedSubjects(subjects: readonly string[] | null): readonly string[] | null {
+function checkedSubjects(subjects: readonly string[] | null): string[] | null {
   if (subjects === null) return null
   return bounded('subject', 'a slug like data-protection', subjects, (text) =>
     isCode(text) ? foldKey(text) : undefined,
@@ -214,7 +201,7 @@ function bounded(
   wanted: string,
   values: readonly string[],
   canonical: (text: string) => string | undefined,
-): readonly string[] {
+): string[] {
   if (values.length === 0)
     throw new OperatorError(`An entitlement needs at least one ${what}: name those it covers, separated by commas.`)
   if (values.length > SEARCH_BOUNDS.filterValuesMax)

@@ -105,7 +105,7 @@ interface AddReviewer {
 export async function addReviewer(operator: Operator, input: AddReviewer) {
   const name = checkedName('a reviewer', input.name)
   if (foldKey(name) === '') throw new OperatorError('The name of a reviewer has letters or figures: take another one.')
-  const { publicKey, endorsers: keys = [] } = input
+  const { publicKey: public_key, endorsers: keys = [] } = input
   return withAudit(operator, 'reviewer.add', async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)
@@ -120,12 +120,12 @@ export async function addReviewer(operator: Operator, input: AddReviewer) {
       id,
       name,
       login,
-      public_key: publicKey.toString('base64'),
+      public_key: public_key.toString('base64'),
       endorsed_by: [...endorsers.keys()],
     })
     const endorsements = signaturesOf(statement, endorsers)
     if (
-      !(await insertReviewer(client, { id, name, nameKey: foldKey(name), login, publicKey, statement, endorsements }))
+      !(await insertReviewer(client, { id, name, name_key: foldKey(name), login, public_key, statement, endorsements }))
     )
       throw new OperatorError(
         `The name "${name}" or this key belongs to a reviewer already, who may be retired: take another name, or ` +

@@ -62,7 +62,7 @@ export async function insertTestReviewer(
     reviewer: signer.id,
     signature: signStatement(statement, signer.key).toString('base64'),
   }))
-  const row = { id, name, nameKey: foldKey(name), login, publicKey: key.publicKeyDer, statement, endorsements }
+  const row = { id, name, name_key: foldKey(name), login, public_key: key.publicKeyDer, statement, endorsements }
   if (!(await insertReviewer(database, row))) throw new Error(`there is a reviewer ${name} already`)
   return { id, name, key }
 }
