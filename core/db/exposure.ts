@@ -20,11 +20,8 @@ const grantRow = z.object({
 })
 export type ExposureGrant = z.infer<typeof grantRow>
 
-export interface ExposureScope {
-  readonly organizationId: string | null
-  readonly knowledgeBaseId: string | null
-  readonly environment: 'test' | 'live' | null
-}
+/** Null: any. */
+export type ExposureScope = { readonly [K in keyof ExposureSubject]: ExposureSubject[K] | null }
 
 /** One row per organization, knowledge base, environment and plan of an entitlement, with what operators decided. */
 export const exposureGrants = rowsOf(grantRow).named<ExposureScope & { readonly limit: number }>`

@@ -15,7 +15,6 @@ const ownerRow = z.object({ id: z.uuid(), name: z.string() })
 export type FingerprintOwnerRow = z.infer<typeof ownerRow>
 
 const keyRow = z.object({ epoch: z.int(), wrapped: z.instanceof(Buffer) })
-export type FingerprintKeyRow = z.infer<typeof keyRow>
 
 /** Returns 0 if there is none. */
 export const newestFingerprintEpoch = valueOf(z.int())<[organizationId: string]>`

@@ -58,25 +58,13 @@ export interface JobsDeps {
   readonly environment?: NodeJS.ProcessEnv
 }
 
-export interface Jobs {
-  /** Time since the last success of each maintenance task, ms. */
-  tasks(): Readonly<Record<string, number>>
-  /**
-   * Kills running builds and captures, and aborts the loading of versions; all return to the queue. Finishes all other
-   * jobs, then closes workers and queues.
-   */
-  close(): Promise<void>
-}
+export type Jobs = Awaited<ReturnType<typeof startJobs>>
 
 /** Starts a worker for every queue, and the maintenance tasks. */
-export async function startJobs(deps: JobsDeps): Promise<Jobs> {
+export async function startJobs(deps: JobsDeps) {
   const stopping = new AbortController()
-  const queues = {
-    build: openQueue('build', deps.redis, deps.log),
-    activate: openQueue('activate', deps.redis, deps.log),
-    trace: openQueue('trace', deps.redis, deps.log),
-    capture: openQueue('capture', deps.redis, deps.log),
-  }
+  const open = (name: QueueName): JobQueue => openQueue(name, deps.redis, deps.log)
+  const queues = { build: open('build'), activate: open('activate'), trace: open('trace'), capture: open('capture') }
   const capture: Processor<JobPayload, string> = async (job, token) => {
     const outcome = await captureScheduled({ ...deps, buildQueue: queues.build }, job.data.id, stopping.signal)
     if (outcome !== 'stopped') return outcome
@@ -87,8 +75,8 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     const outcome = await activate(deps, job.data.id, stopping.signal)
     // Maintenance does what fails here.
     if (outcome === 'done')
-      await Promise.all([keepServingList(deps), requeueTraces({ ...deps, traceQueue: queues.trace })]).catch(
-        (error: unknown) => deps.log.warn('after an activation', {}, error),
+      await Promise.all([keepServingList(deps), requeueTraces({ ...deps, queues })]).catch((error: unknown) =>
+        deps.log.warn('after an activation', {}, error),
       )
     return outcome
   }
@@ -109,7 +97,12 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   )
   periodic.add(reconciliations(deps, periodic.add))
   return {
+    /** Time since the last success of each maintenance task, ms. */
     tasks: periodic.agesMs,
+    /**
+     * Kills running builds and captures, and aborts the loading of versions; all return to the queue. Finishes all other
+     * jobs, then closes workers and queues.
+     */
     async close() {
       stopping.abort()
       await periodic.stop()
@@ -229,12 +222,7 @@ function maintenance(deps: JobsDeps, queues: Readonly<Record<'build' | 'activate
           await removeFailed(deps, buildId)
           await tellOfEnd(deps, buildId)
         }
-        await requeue({
-          ...deps,
-          buildQueue: queues.build,
-          activateQueue: queues.activate,
-          traceQueue: queues.trace,
-        })
+        await requeue({ ...deps, queues })
         await keepCaptureSchedules(queues.capture, deps.database)
       },
     },

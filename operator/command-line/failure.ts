@@ -35,7 +35,7 @@ export function failureOf(error: unknown) {
     sentence:
       KNOWN[code] ??
       PATH_FAULTS[code]?.(pathOf(error)) ??
-      (isNoDatabase(error) ? DATABASE_AWAY : undefined) ??
+      (error instanceof Error && NO_DATABASE.test(error.message) ? DATABASE_AWAY : undefined) ??
       `This failed in a way that was not foreseen: ${describeCause(error)}. No partial change was ` +
         'written; repeat the command and report the error if it happens again.',
   }
@@ -87,22 +87,14 @@ function pathOf(error: unknown): string {
 /** SQLITE_FULL (https://www.sqlite.org/rescode.html#full): the disk under a SQLite file has no space left. */
 const SQLITE_FULL = 13
 
-function isFullDatabase(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_FULL
-}
-
 /**
  * Messages of the driver, without a code, when the server closes the connection, does not answer, or is not Postgres.
  */
 const NO_DATABASE =
   /^(?:Connection terminated|timeout e|received invalid response|There was an error establishing an SSL connection)/
 
-function isNoDatabase(error: unknown): boolean {
-  return error instanceof Error && NO_DATABASE.test(error.message)
-}
-
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0])
-  if (isFullDatabase(error)) return 'ENOSPC'
+  if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_FULL) return 'ENOSPC'
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

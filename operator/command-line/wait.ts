@@ -30,10 +30,6 @@ async function until<T>(waitSeconds: number, see: string, look: (waitedMs: numbe
   })
 }
 
-function queued(waitedMs: number): string {
-  return waitedMs > IDLE_HINT_MS ? 'still queued; is a job worker running?' : 'queued'
-}
-
 type Shown = Pick<BuildListRow, 'state' | 'seconds_since_heartbeat' | 'updated_at' | 'next_attempt_at' | 'error'>
 
 /** True where the run of a build is lost, because its worker and its process ended or cannot reach Postgres. */
@@ -69,24 +65,13 @@ function embeddingOf({ stage, embedding }: BuildListRow): string {
 export async function waitForBuild(database: Queryable, id: string, waitSeconds: number, progress: Progress) {
   return until(waitSeconds, `build show ${id}`, async (waitedMs) => {
     const build = await buildNamed(database, id)
-    switch (build.state) {
-      case 'queued':
-        progress.update(queued(waitedMs))
-        return undefined
-      case 'running':
-        if (isStalled(build)) progress.update(buildStatus(build))
-        else progress.update(build.stage ?? 'starting', build.done, build.total, embeddingOf(build))
-        return undefined
-      case 'retrying':
-        progress.update(buildStatus(build))
-        return undefined
-      case 'failed':
-        throw new OperatorError(`The build failed: ${build.error ?? 'see the log of the job worker'}`)
-      case 'succeeded':
-        return build
-      default:
-        return build.state satisfies never
-    }
+    const { state, stage, done, total, error } = build
+    if (state === 'succeeded') return build
+    if (state === 'failed') throw new OperatorError(`The build failed: ${error ?? 'see the log of the job worker'}`)
+    if (state === 'queued') progress.update(waitedMs > IDLE_HINT_MS ? 'still queued; is a job worker running?' : state)
+    else if (state === 'retrying' || isStalled(build)) progress.update(buildStatus(build))
+    else progress.update(stage ?? 'starting', done, total, embeddingOf(build))
+    return undefined
   })
 }
 

@@ -113,9 +113,7 @@ export async function keepServingList({
 
 interface RequeueDeps {
   readonly database: Database
-  readonly buildQueue: JobQueue
-  readonly activateQueue: JobQueue
-  readonly traceQueue: JobQueue
+  readonly queues: Readonly<Record<'build' | 'activate' | 'trace', JobQueue>>
   readonly traceDir: string
   readonly log: Log
 }
@@ -126,13 +124,14 @@ interface RequeueDeps {
  * job keeps its place, since it has the id of its row.
  */
 export async function requeue(deps: RequeueDeps): Promise<void> {
-  for (const id of await unfinishedBuilds(deps.database, JOB_BOUNDS.requeueMax)) await enqueueBuild(deps.buildQueue, id)
-  for (const id of await queuedActivations(deps.database, JOB_BOUNDS.requeueMax)) {
-    const failure = await failureOf(deps.activateQueue, id)
-    if (failure === undefined) await enqueueActivation(deps.activateQueue, id)
+  const { database, queues } = deps
+  for (const id of await unfinishedBuilds(database, JOB_BOUNDS.requeueMax)) await enqueueBuild(queues.build, id)
+  for (const id of await queuedActivations(database, JOB_BOUNDS.requeueMax)) {
+    const failure = await failureOf(queues.activate, id)
+    if (failure === undefined) await enqueueActivation(queues.activate, id)
     else
       await finishActivation(
-        deps.database,
+        database,
         id,
         'refused',
         `The activation's job failed (${failure}). Read the log of the job worker, remove the ` +
@@ -143,10 +142,12 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
 }
 
 /** Enqueues the trace of every knowledge base whose version chain is longer than what is written of it. */
-export async function requeueTraces(deps: Pick<RequeueDeps, 'database' | 'traceQueue' | 'traceDir'>): Promise<void> {
+export async function requeueTraces(
+  deps: Pick<RequeueDeps, 'database' | 'traceDir'> & { readonly queues: Pick<RequeueDeps['queues'], 'trace'> },
+): Promise<void> {
   for (const { id, slug, sequence } of await listTraced(deps.database, TRACE_BOUNDS.tracedBasesMax))
     if (((await publishedHead(deps.traceDir, slug))?.sequence ?? 0) < sequence)
-      await enqueueTrace(deps.traceQueue, id, sequence)
+      await enqueueTrace(deps.queues.trace, id, sequence)
 }
 
 /**
