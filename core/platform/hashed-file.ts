@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 
 export type FileDigest = Awaited<ReturnType<typeof digestFile>>
 
@@ -57,6 +57,14 @@ export async function writeHashed(path: string, pieces: Iterable<Uint8Array> | A
   } finally {
     await file.abandon()
   }
+}
+
+/** Bytes of a file; 0 where there is none. */
+export async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  )
 }
 
 /** Size and SHA-256 (lower-case hex) of an existing file, read as a stream. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { open, readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { createReviewerKey, parsePublicKey, parseSigningKey, signStatement } from '#core/credentials/reviewer-keys.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { insertReviewer, isSchemaOwner, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
@@ -16,18 +16,17 @@ import { withAudit, type Operator } from './operator.ts'
 /** Writes a new private key, readable by its owner only. @returns the public key in PEM. */
 export async function writeReviewerKey(path: string): Promise<string> {
   const { privatePem, publicPem } = createReviewerKey()
-  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+  await writeNew(path, privatePem, 0o600)
+  return publicPem
+}
+
+/** @throws OperatorError when there is such a file. */
+export async function writeNew(path: string, contents: string, mode = 0o666): Promise<void> {
+  await writeFile(path, contents, { flag: 'wx', mode, flush: true }).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
       throw new OperatorError(`${path} exists already and is not overwritten: name another file with --out.`)
     throw error
   })
-  try {
-    await file.writeFile(privatePem)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  return publicPem
 }
 
 /** @throws OperatorError when the file is not an Ed25519 private key. */

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { readReportOfVersion } from '#core/db/imports.ts'
 import { listReviews } from '#core/db/reviews.ts'
@@ -6,7 +5,6 @@ import { readVersion } from '#core/db/versions.ts'
 import { changesInWords, changesOf } from '#core/domain/changes.ts'
 import { ACCEPTABLE_KINDS, VERDICTS } from '#core/domain/review-statements.ts'
 import { createSignedStore } from '#core/index/format/store.ts'
-import { OperatorError } from '#core/platform/errors.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { verdictOf } from '#jobs/evaluation/page/verdict.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
@@ -16,7 +14,7 @@ import { importLossesSchema, lossesInWords, shownLocation } from '#law/import/re
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import { versionNamed } from '#operator/actions/names.ts'
 import { copyReport, reportSource, streamReport } from '#operator/actions/report.ts'
-import { readSigningKey, readSmallFile } from '#operator/actions/reviewers.ts'
+import { readSigningKey, readSmallFile, writeNew } from '#operator/actions/reviewers.ts'
 import {
   createReviewStatement,
   recordSignedReview,
@@ -172,11 +170,7 @@ export const commands: Commands = [
       variables,
       async run({ out, reviewer, ...input }, { operator, config }) {
         const statement = await createReviewStatement(operator, createSignedStore(config), reviewer, input)
-        await writeFile(out, statement, { flag: 'wx' }).catch((error: unknown) => {
-          if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
-            throw new OperatorError(`${out} exists already and is not overwritten: name another file with --out.`)
-          throw error
-        })
+        await writeNew(out, statement)
         const next = `operator review sign --statement ${out} --signature FILE --reviewer "${reviewer}"`
         const sign = `node sign-review.mjs --statement ${out} --report FILE --key FILE`
         return [{ file: out }, `Wrote ${out}. The reviewer signs its exact bytes: ${sign}\nNext: ${next}`]

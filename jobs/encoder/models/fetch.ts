@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, stat, statfs, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
-import { digestFile } from '#core/platform/hashed-file.ts'
+import { digestFile, sizeOf } from '#core/platform/hashed-file.ts'
 import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
 import { CATALOGUE, FETCHED_FILE, type KnownRelease, type PinnedFile } from './catalogue.ts'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -80,8 +80,8 @@ async function assertAsPinned(folder: string, { files }: KnownRelease, signal: A
 
 async function assertRoom(partial: string, release: KnownRelease): Promise<void> {
   const { bavail, bsize } = await statfs(partial)
-  const sizes = release.files.map(({ path }) => stat(join(partial, path)).catch(() => ({ size: 0 })))
-  const there = (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0)
+  const sizes = release.files.map(({ path }) => sizeOf(join(partial, path)))
+  const there = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   const missing = bytesOf(release) - there
   if (bavail * bsize < missing)
     throw new OperatorError(
@@ -212,11 +212,4 @@ function tooLarge({ path, bytes }: PinnedFile): OperatorError {
 
 function rangeStart({ headers }: Response): number {
   return Number(/^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1] ?? 0)
-}
-
-async function sizeOf(path: string): Promise<number> {
-  return await stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  )
 }

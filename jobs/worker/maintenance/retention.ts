@@ -1,10 +1,11 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockVersion } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { disposableSnapshots, disposableVersions } from '#core/db/retention.ts'
 import type { RetentionRules } from '#core/db/retention.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
+import { sizeOf } from '#core/platform/hashed-file.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { removeArtifact } from '#jobs/version-build/row-files.ts'
 
@@ -21,7 +22,7 @@ export async function planRetention(database: Queryable, store: ArtifactStore, r
   const gone = disposable.map(({ id }) => id)
   const snapshots = []
   for (const sha256 of await disposableSnapshots(database, { ...rules, ...ANY, goneVersions: gone }))
-    snapshots.push({ sha256, bytes: await bytesOf(store.snapshotFile(sha256)) })
+    snapshots.push({ sha256, bytes: await sizeOf(store.snapshotFile(sha256)) })
   const plan = { versions: sized.filter(isThere), snapshots: snapshots.filter(isThere) }
   return { ...plan, bytes: [...plan.versions, ...plan.snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }
 }
@@ -63,14 +64,6 @@ function reportFiles(store: ArtifactStore, id: string): readonly string[] {
 async function bytesOfVersion(store: ArtifactStore, id: string): Promise<number> {
   const folder = store.artifactFolder(id)
   const names = await readdir(folder).catch(() => [])
-  const sizes = await Promise.all([...names.map((name) => join(folder, name)), ...reportFiles(store, id)].map(bytesOf))
+  const sizes = await Promise.all([...names.map((name) => join(folder, name)), ...reportFiles(store, id)].map(sizeOf))
   return sizes.reduce((sum, bytes) => sum + bytes, 0)
-}
-
-/** 0 where there is no such file. */
-async function bytesOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  )
 }
