@@ -137,6 +137,35 @@ export const namedChangeSchema = z.discriminatedUnion('kind', [
   snapshotChange,
 ])
 export type NamedChange = z.infer<typeof namedChangeSchema>
+
+/** What a page calls a change of each kind, in the order in which a reviewer reads them. */
+export const CHANGE_NAMES: Readonly<Record<NamedChange['kind'], string>> = {
+  passages_repeated: 'passage repeated',
+  answers_wrong: 'answer made wrong',
+  answers_lost: 'answer lost',
+  aliases_changed: 'name means another act',
+  references_changed: 'reference leads elsewhere',
+  facet_values_removed: 'facet value removed',
+  documents_removed: 'document removed',
+  documents_changed: 'document changed',
+  passages_changed: 'passage changed',
+  passages_removed: 'passage removed',
+  profile_changed: 'setting changed',
+  questions_changed: 'question of the active set changed',
+  search_questions_changed: 'search question changed',
+  vectors_changed: 'other vectors for the same texts',
+  provisions_removed: 'provision removed',
+  provisions_changed: 'provision changed',
+  snapshots_changed: 'snapshot changed, text equal',
+  passages_added: 'passage added',
+  documents_added: 'document added',
+  provisions_added: 'provision added',
+  aliases_added: 'name of a new act',
+  questions_added: 'question added',
+  profile_fitted: 'setting fitted anew',
+  answers_moved: 'another first passage',
+}
+
 export type DocumentChange = z.infer<typeof documentChange>
 export type PassageChange = z.infer<typeof passageChange>
 export type ReferenceChange = z.infer<typeof referenceChange>

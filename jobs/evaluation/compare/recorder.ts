@@ -6,7 +6,8 @@ import type { Side } from '#core/db/version-differences.ts'
 import { renameDurably } from '#core/platform/durable-file.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
-import type { NamedChange } from './changes-file.ts'
+import { CHANGE_NAMES, type NamedChange } from './changes-file.ts'
+import { keysOf } from './served-fields.ts'
 
 /** Counts every change, writes it to the changes file, and keeps the first ones for the page. */
 export type ChangesRecorder = Awaited<ReturnType<typeof openChangesRecorder>>
@@ -62,42 +63,16 @@ function oneLine(change: NamedChange): string {
     .replaceAll('\u2029', String.raw`\u2029`)
 }
 
-/** Order in which a reviewer reads the changes. */
-const ORDER = [
-  'text',
-  'passages_repeated',
-  'answers_wrong',
-  'answers_lost',
-  'aliases_changed',
-  'references_changed',
-  'facet_values_removed',
-  'documents_removed',
-  'documents_changed',
-  'passages_changed',
-  'passages_removed',
-  'profile_changed',
-  'questions_changed',
-  'search_questions_changed',
-  'vectors_changed',
-  'provisions_removed',
-  'snapshots_changed',
-  'passages_added',
-  'documents_added',
-  'aliases_added',
-  'questions_added',
-  'profile_fitted',
-  'answers_moved',
-] as const
-type ChangeClass = (typeof ORDER)[number]
-
 /** Keeps the changes that a page with room for `max` shows, of any number that are offered. */
 export function changesToShow(max: number) {
-  const kept = new Map<ChangeClass, NamedChange[]>(ORDER.map((each) => [each, []]))
+  // Of a changed or added provision, its passages are shown.
+  const kinds = keysOf(CHANGE_NAMES).filter((kind) => !/^provisions_(?:changed|added)$/.test(kind))
+  const classes = ['text', ...kinds]
+  const kept = new Map(classes.map((each) => [each, new Array<NamedChange>()]))
   let count = 0
   return {
     offer(change: NamedChange) {
-      const changeClass = ORDER.find((each) => each === changeClassOf(change))
-      const list = changeClass === undefined ? undefined : kept.get(changeClass)
+      const list = kept.get(changeClassOf(change))
       if (list === undefined || list.length === max) return
       list.push(change)
       count += 1

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { parsedJson } from '#core/platform/json.ts'
+import { CHANGE_NAMES } from '#jobs/evaluation/compare/changes-file.ts'
 import type { AnswerChange, NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
 import type { ServedValue } from '#jobs/evaluation/compare/served-fields.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
@@ -10,33 +11,6 @@ import { warningsOf } from './warnings.ts'
 import { wordDifference } from './word-difference.ts'
 
 const NO_VALUE = 'none'
-
-export const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
-  facet_values_removed: 'facet value removed',
-  documents_removed: 'document removed',
-  documents_changed: 'document changed',
-  documents_added: 'document added',
-  provisions_removed: 'provision removed',
-  provisions_changed: 'provision changed',
-  provisions_added: 'provision added',
-  passages_removed: 'passage removed',
-  passages_changed: 'passage changed',
-  passages_repeated: 'passage repeated',
-  passages_added: 'passage added',
-  references_changed: 'reference leads elsewhere',
-  aliases_changed: 'name means another act',
-  aliases_added: 'name of a new act',
-  vectors_changed: 'other vectors for the same texts',
-  profile_changed: 'setting changed',
-  profile_fitted: 'setting fitted anew',
-  questions_changed: 'question of the active set changed',
-  questions_added: 'question added',
-  search_questions_changed: 'search question changed',
-  answers_lost: 'answer lost',
-  answers_wrong: 'answer made wrong',
-  answers_moved: 'another first passage',
-  snapshots_changed: 'snapshot changed, text equal',
-}
 
 /** Kinds that the page lists by name; a change may be of several. */
 export function kindsOf(change: NamedChange): readonly string[] {
@@ -72,7 +46,7 @@ function hasOtherDates(change: NamedChange): boolean {
  */
 export function card(change: NamedChange, id: string, place: Placed | undefined): Markup {
   const details = place !== undefined && isOfPassage(change) ? passageInPlace(change, place) : detailsOf(change)
-  return cardOf(id, kindsOf(change), SINGULAR[change.kind], headlineOf(change), details)
+  return cardOf(id, kindsOf(change), CHANGE_NAMES[change.kind], headlineOf(change), details)
 }
 
 /** An entry of a document. */

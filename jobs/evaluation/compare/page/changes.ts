@@ -2,10 +2,10 @@ import { changesInWords, type Changes } from '#core/domain/changes.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import { figure, whole } from '#jobs/evaluation/page/numbers.ts'
 import { COMPARISON_BOUNDS } from '../bounds.ts'
-import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { CHANGE_NAMES, type NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { NOTHING, html, dataElement, type Markup } from '#jobs/platform/page/markup.ts'
 import { reviewTools, tableOf } from '#jobs/platform/page/document.ts'
-import { SINGULAR, card, inWords, isOfPassages, kindsOf, rankOf, thresholdIn, type Card } from './cards.ts'
+import { card, inWords, isOfPassages, kindsOf, rankOf, thresholdIn, type Card } from './cards.ts'
 import { isOfPassage, type PlaceOf, type Placed } from './neighbours.ts'
 import { redatedCards, redatedIn } from './redated.ts'
 import { join } from 'node:path'
@@ -96,7 +96,7 @@ function review(shown: readonly NamedChange[], placeOf: PlaceOf): Markup {
   }))
   const kinds = [...new Set(all.flatMap(({ cards }) => cards.flatMap((each) => each.kinds)))].sort()
   return html`<section>
-    ${reviewTools(kinds.map((kind) => [kind, NAMES[kind] ?? SINGULAR[kind as NamedChange['kind']]]))}
+    ${reviewTools(kinds.map((kind) => [kind, NAMES[kind] ?? CHANGE_NAMES[kind as NamedChange['kind']]]))}
     ${all.map((group) => groupOf(group))}
   </section>`
 }
@@ -163,7 +163,7 @@ function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
   }
   const documents = [...byDocument].map(([document, group]) => ({ ...group, document }))
   const rest = [...others].map(([kind, changes]) => ({
-    title: TITLES[kind] ?? SINGULAR[kind],
+    title: TITLES[kind] ?? CHANGE_NAMES[kind],
     document: undefined,
     changes,
   }))
@@ -175,7 +175,7 @@ function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
 }
 
 function countsInWords(changes: readonly NamedChange[]): string {
-  const byKind = Map.groupBy(changes, ({ kind }) => SINGULAR[kind])
+  const byKind = Map.groupBy(changes, ({ kind }) => CHANGE_NAMES[kind])
   return [...byKind].map(([kind, { length }]) => `${whole(length)} × ${kind}`).join(', ')
 }
 
