@@ -1,14 +1,7 @@
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { jsonlRecords } from '#law/import/record/jsonl.ts'
-
-/** Marks values that an evaluation fills in; a version with such values is never served. */
-const FILLED_IN = 'evaluation only: a research corpus does not state it'
-
-/** Returns a rule with a constant value for every record, marked as filled in. */
-function constant(value: string): object {
-  return { from: '{id}', match: '^[\\s\\S]', as: value, derived: FILLED_IN }
-}
+import MAPPING from './mapping.json' with { type: 'json' }
 
 export interface MappingChoices {
   /** Metadata field that confines questions, and the subject that represents each of its values. */
@@ -21,42 +14,25 @@ export interface MappingChoices {
 
 /**
  * Returns the mapping of a BEIR-style corpus to a temporary version. A record's id is its citation label, by which
- * found passages are judged. Its title is the heading. Rows of one document keep their order.
+ * found passages are judged; an id is never read as a reference. Its title is the heading. Rows of one document keep
+ * their order. Values that no record states are marked as filled in: a version with such values is never served.
  */
 export function evaluationMapping({ limit, dated, known = [] }: MappingChoices): object {
-  const effective = dated ? ['{metadata.effective_from}'] : []
+  const { fields } = MAPPING
+  const days = {
+    effective_at: ['{metadata.effective_from}', ...fields.effective_at],
+    effective_to: '{metadata.effective_to}',
+  }
   return {
-    format: 'jsonl',
-    about: 'A research corpus while it is evaluated.',
-    revises: 'provision',
-    reversed_dates: 'skip',
+    ...MAPPING,
     ignored_fields: [...known, ...(dated ? [] : ['effective_to'])],
     tables: limit === undefined ? {} : { limit_to: Object.fromEntries(limit.subjectOf) },
     fields: {
-      document_key: [
-        ...['document_id', 'document', 'contract', 'celex', 'act', 'part'].map((field) => `{metadata.${field}}`),
-        '{id}',
-      ],
+      ...fields,
       // A dash replaces a missing title; it has no words for the ranking.
       title: [{ from: '{title}', characters_max: IMPORT_BOUNDS.titleCharactersMax }, '–'],
       heading: [{ from: '{title}', characters_max: IMPORT_BOUNDS.headingCharactersMax }, '–'],
-      authority: FILLED_IN,
-      canonical_url: constant('https://evaluation.invalid/'),
-      published_at: constant('2000-01-01'),
-      effective_at: [...effective, constant('2000-01-01')],
-      ...(dated ? { effective_to: '{metadata.effective_to}' } : {}),
-      citation_label: '{id}',
-      // The record's own reference, where the corpus states one; an id is never read as a reference.
-      reference: ['{metadata.reference}', '{metadata.citation}'],
-      language: [
-        ...['lang', 'language'].map((field) => ({
-          from: `{metadata.${field}}`,
-          match: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}$',
-        })),
-        { from: 'en', derived: FILLED_IN },
-      ],
-      jurisdiction: constant('ZZ'),
-      verification_status: 'source-declared',
+      ...(dated ? days : {}),
       ...(limit === undefined ? {} : { subjects: { from: `{metadata.${limit.field}}`, lookup: 'limit_to' } }),
     },
   }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError, type Option } from 'commander'
 import { z } from 'zod'
 import { embeddingOptions, vectorCacheOptions, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
@@ -106,30 +107,7 @@ export type FieldQuestionFlags = SharedFlags &
     readonly sets: readonly FieldQuestionSet[]
   }
 
-const EXAMPLES = `
-FOLDER holds a BEIR-style data set: corpus.jsonl with _id or id, title, text and metadata; queries.jsonl; qrels.tsv or
-qrels/test.tsv; and perhaps answerability.tsv (query id, then answerable, unanswerable or partial).
-
-With --corpus and --questions, field questions are asked of versions that are built without a question set, as by
-"operator build start". The folder of --corpus holds corpus.jsonl, and mapping.json unless it is named like one of the
-built-in mappings (cfpb, de, eu, fr, obliqa). A file of --questions holds one JSON object a line: id, question, kind,
-relevant (ids of the corpus) and label (answerable or unanswerable). Several corpora are separate knowledge bases, whose
-counts are added. Parameters are tuned on one half of the questions and figures reported on the other: the questions of
-a file are dealt to both, unless --tuning names the tuning half.
-
-Everything runs on this machine in temporary files, with neither Postgres nor Redis. With --embeddings, passages and
-questions are sent to that endpoint.
-
-Examples:
-  npm run evaluate -- ./scifact --json scifact.json
-  npm run evaluate -- ./contracts --limit-to contract --html contracts.html
-  npm run evaluate -- ./scifact --embeddings http://127.0.0.1:8080/v1 --embedding-model intfloat/multilingual-e5-small
-  npm run evaluate -- ./rules --fit-queries ./rules/queries_dev.jsonl --fit-qrels ./rules/qrels_dev.tsv
-  npm run evaluate -- --corpus ./eu --questions ./questions/eu.jsonl --json field.json
-  npm run evaluate -- --corpus ./de --questions ./de.jsonl --corpus ./fr --questions ./fr.jsonl
-  npm run evaluate -- compare words.json model.json
-
-Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
+const HELP = readFileSync(new URL('./help.txt', import.meta.url), 'utf8').trimEnd()
 
 const PARTS = ['corpus', 'questions', 'tuning', 'rewritings', 'mapping', 'search-questions'] as const
 type Part = readonly [option: (typeof PARTS)[number], value: string]
@@ -155,7 +133,7 @@ export function evaluateFlags(args: readonly string[]): DataSetFlags | FieldQues
   for (const name of PARTS) command.on(`option:${name}`, (value: string) => void parts.push([name, value]))
   vectorCacheOptions(embeddingOptions(command))
     .helpOption('--help', 'show this')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', `\n${HELP}`)
     .allowExcessArguments(false)
     .exitOverride()
     .parse([...args], { from: 'user' })
