@@ -9,6 +9,7 @@ import { parsedJson } from '#core/platform/json.ts'
 import { EndpointFailure, askJson } from '#core/platform/json-endpoint.ts'
 import type { ChatRequest, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
+import REPLY_FORMAT from './reply-format.json' with { type: 'json' }
 
 /** A chat model that writes search questions. */
 export type QuestionWriter = ReturnType<typeof createQuestionWriter>
@@ -22,30 +23,6 @@ const PROMPT =
   'alone answers. Use everyday words, as they would describe their situation, rather than the words of the passage; ' +
   'name no article or section. Write in the language of the passage. Reply with the number of each passage and its ' +
   'questions.'
-
-const REPLY_FORMAT = {
-  type: 'json_schema',
-  json_schema: {
-    name: 'search_questions',
-    strict: true,
-    schema: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['passages'],
-      properties: {
-        passages: {
-          type: 'array',
-          items: {
-            type: 'object',
-            additionalProperties: false,
-            required: ['number', 'questions'],
-            properties: { number: { type: 'integer' }, questions: { type: 'array', items: { type: 'string' } } },
-          },
-        },
-      },
-    },
-  },
-} as const
 
 const completionSchema = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
@@ -119,7 +96,7 @@ function createAsk(address: EndpointAddress, model: string, options: EndpointOpt
         { role: 'system', content: PROMPT },
         { role: 'user', content: user },
       ],
-      response_format: REPLY_FORMAT,
+      response_format: { type: 'json_schema', json_schema: REPLY_FORMAT },
     }
     const replyBytesMax = passages.length * BUILD_BOUNDS.searchQuestionReplyBytesMax
     return await send({
