@@ -3,6 +3,7 @@ import { words } from '#core/index/analysis/words.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
+import EVERYDAY from './everyday-questions.json' with { type: 'json' }
 import { fitDecision, scoredBy, type Decision, type DecisionOptions } from './figures.ts'
 import type { Outcome } from './outcomes.ts'
 import type { QueryWithQrels } from './questions.ts'
@@ -12,25 +13,6 @@ type WithQueries = (texts: readonly QuestionInput[]) => Promise<readonly Questio
 /** Letters of which words of no language are made. */
 const LETTERS = ['abcdefghijklmnopqrstuvwxyz', 'абвгдежзиклмнопрстуфхцчшыэюя', 'אבגדהוזחטיכלמנסעפצקרשת'] as const
 
-/** What people ask on other days. */
-const EVERYDAY: readonly string[] = [
-  'Will it rain at the beach on Saturday?',
-  'Wie lange muss der Kuchen in den Ofen?',
-  'Comment réparer un vélo crevé ?',
-  '¿Cuándo empieza el concierto de mañana?',
-  'Jak ugotować zupę pomidorową?',
-  'Где купить тёплые носки?',
-  '夕食に何を作ろうか',
-  'When does the last train to the coast leave?',
-  'Welche Wolle nehme ich für einen Pullover?',
-  'Quel temps fera-t-il demain ?',
-  'Que ore sono a Tokyo?',
-  'Hoe snoei ik een appelboom?',
-  'Vilken film går på bio i kväll?',
-  'Nasıl kahve yapılır?',
-  'Which team won the match last night?',
-  'En un lugar de la Mancha, de cuyo nombre no quiero acordarme',
-]
 /** At most this share of the texts that no passage answers. */
 const DRAWN_RISK = 0.01
 
@@ -81,6 +63,7 @@ function drawnTexts(items: readonly { readonly text: string }[]): readonly strin
   const vocabulary = [...Map.groupBy(held, (own) => own)].flatMap(([own, { length }]) => (length === 1 ? [own] : []))
   const each = EVALUATION_BOUNDS.drawnTextsOfKind
   return [
+    // What people ask on other days.
     ...EVERYDAY,
     ...list(each, (at) => list(between(3, 8), () => word(at, between(3, 10))).join(' ')),
     ...list(each / 4, (at) => word(at, between(100, 1_000))),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { headerSchema } from '#core/db/version-differences.ts'
 import { QUESTIONS_FROM } from '#jobs/evaluation/page/evaluation-report.ts'
 import { servedFieldsSchema } from './served-fields.ts'
+import NAMES from './change-names.json' with { type: 'json' }
 
 const documentSchema = z.strictObject({ id: z.string(), title: z.string(), canonical_url: z.string() })
 const revisionSchema = z.strictObject(headerSchema.shape)
@@ -139,32 +140,7 @@ export const namedChangeSchema = z.discriminatedUnion('kind', [
 export type NamedChange = z.infer<typeof namedChangeSchema>
 
 /** What a page calls a change of each kind, in the order in which a reviewer reads them. */
-export const CHANGE_NAMES: Readonly<Record<NamedChange['kind'], string>> = {
-  passages_repeated: 'passage repeated',
-  answers_wrong: 'answer made wrong',
-  answers_lost: 'answer lost',
-  aliases_changed: 'name means another act',
-  references_changed: 'reference leads elsewhere',
-  facet_values_removed: 'facet value removed',
-  documents_removed: 'document removed',
-  documents_changed: 'document changed',
-  passages_changed: 'passage changed',
-  passages_removed: 'passage removed',
-  profile_changed: 'setting changed',
-  questions_changed: 'question of the active set changed',
-  search_questions_changed: 'search question changed',
-  vectors_changed: 'other vectors for the same texts',
-  provisions_removed: 'provision removed',
-  provisions_changed: 'provision changed',
-  snapshots_changed: 'snapshot changed, text equal',
-  passages_added: 'passage added',
-  documents_added: 'document added',
-  provisions_added: 'provision added',
-  aliases_added: 'name of a new act',
-  questions_added: 'question added',
-  profile_fitted: 'setting fitted anew',
-  answers_moved: 'another first passage',
-}
+export const CHANGE_NAMES: Readonly<Record<NamedChange['kind'], string>> = NAMES
 
 export type DocumentChange = z.infer<typeof documentChange>
 export type PassageChange = z.infer<typeof passageChange>

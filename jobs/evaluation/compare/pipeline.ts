@@ -19,6 +19,7 @@ import { keysOf } from './served-fields.ts'
 import { aliasChanges, readActs, tableChanges } from './tables.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import FITTED from './fitted-settings.json' with { type: 'json' }
 
 /** Where the comparison reads and writes, and the limits that it applies. */
 export interface ComparisonSettings {
@@ -179,21 +180,7 @@ interface SearchSettings {
 type Field = keyof ProfileParameters | 'rewriter_calibration' | 'reader_calibration'
 
 /** Whether a build fits the value, so that it differs with every corpus. Answers show what it changes. */
-const IS_FITTED: Readonly<Record<Field, boolean>> = {
-  expansion: false,
-  verification_statuses: false,
-  in_force_only: false,
-  as_of: false,
-  dense_weight: true,
-  collapse_revisions: false,
-  per_document_max: false,
-  passage_floor: true,
-  rewriter: false,
-  rewriter_calibration: true,
-  reader: false,
-  reader_calibration: true,
-  calibration: true,
-}
+const IS_FITTED: Readonly<Record<Field, boolean>> = FITTED
 
 /** Yields every field of the profile and of the embedding space that differs. */
 function* profileChanges(before: SearchSettings, after: SearchSettings): Generator<NamedChange> {

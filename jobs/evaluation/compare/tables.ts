@@ -13,6 +13,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import type { NamedChange } from './changes-file.ts'
 import { keysOf } from './served-fields.ts'
+import TABLES from './tables.json' with { type: 'json' }
 
 /** What the rows of a derived table are made from, in row order. */
 const ROW_INPUTS = {
@@ -35,28 +36,35 @@ type RowInput = keyof typeof ROW_INPUTS
  */
 type Explains = (before: ComparedTables, after: ComparedTables) => boolean
 
-/** Compared field by field, of which each difference is a listed change. */
-const FIELDS: Explains = () => true
-/** The captured sources, from which nothing is made that a search reads. */
-const SOURCES: Explains = () => true
-/** From the bytes of `passages.jsonl`. */
-const LINES: Explains = (before, after) =>
-  before.manifest.files['passages.jsonl'].sha256 !== after.manifest.files['passages.jsonl'].sha256
 const rows =
   (...inputs: readonly RowInput[]): Explains =>
   (before, after) =>
     inputs.some((input) => before.inputs.get(input) !== after.inputs.get(input))
 const WORDS = rows('words')
 const ORDERED_WORDS = rows('words', 'rows')
-const FACETS = rows('facets')
-/** From the words of the passages and the embedding space. */
-const VECTORS: Explains = (before, after) =>
-  WORDS(before, after) ||
-  canonicalJson(before.manifest.embedding ?? null) !== canonicalJson(after.manifest.embedding ?? null)
-/** From the search questions, and the rows and words of their passages. */
-const SEARCH_QUESTIONS: Explains = (before, after) =>
-  ORDERED_WORDS(before, after) ||
-  valueOf('search-questions.jsonl', before.manifest) !== valueOf('search-questions.jsonl', after.manifest)
+
+const EXPLAINS: Readonly<Record<string, Explains>> = {
+  /** Compared field by field, of which each difference is a listed change. */
+  fields: () => true,
+  /** The captured sources, from which nothing is made that a search reads. */
+  sources: () => true,
+  /** From the bytes of `passages.jsonl`. */
+  passages: (before, after) =>
+    before.manifest.files['passages.jsonl'].sha256 !== after.manifest.files['passages.jsonl'].sha256,
+  facets: rows('facets'),
+  rows: rows('rows'),
+  references: rows('references'),
+  words: WORDS,
+  'ordered words': ORDERED_WORDS,
+  /** From the words of the passages and the embedding space. */
+  vectors: (before, after) =>
+    WORDS(before, after) ||
+    canonicalJson(before.manifest.embedding ?? null) !== canonicalJson(after.manifest.embedding ?? null),
+  /** From the search questions, and the rows and words of their passages. */
+  'search questions': (before, after) =>
+    ORDERED_WORDS(before, after) ||
+    valueOf('search-questions.jsonl', before.manifest) !== valueOf('search-questions.jsonl', after.manifest),
+}
 
 /** What the manifest states beside its files and that a search uses. The profile repeats description and day. */
 type DerivedField = Exclude<
@@ -74,54 +82,10 @@ type DerivedField = Exclude<
 >
 type Table = keyof Manifest['files'] | DerivedField
 
-/** Every table of an artifact. A new one without a comparison does not compile. */
-const TABLES: Readonly<Record<Table, Explains>> = {
-  'passages.jsonl': FIELDS,
-  'passages.offsets': LINES,
-  'passages.sha256': LINES,
-  'passages.leaves': LINES,
-  'sources.jsonl': SOURCES,
-  'facets.json': FACETS,
-  'facets.bin': FACETS,
-  'documents.bin': FACETS,
-  'rows.bin': rows('rows'),
-  'lexical.json': WORDS,
-  'lexical.terms': WORDS,
-  'lexical.postings': WORDS,
-  'forward.json': ORDERED_WORDS,
-  'forward.tokens': ORDERED_WORDS,
-  'forward.offsets': ORDERED_WORDS,
-  'forward.pairs': ORDERED_WORDS,
-  'grams.json': ORDERED_WORDS,
-  'grams.frequencies': WORDS,
-  'references.json': FIELDS,
-  'references.bin': rows('references'),
-  'vectors.f32': VECTORS,
-  'vectors.sq4': VECTORS,
-  'clusters.u32': VECTORS,
-  'centroids.sq4': VECTORS,
-  'graph.usearch': VECTORS,
-  'search-questions.jsonl': FIELDS,
-  'search-questions.rows': SEARCH_QUESTIONS,
-  'search-questions.json': SEARCH_QUESTIONS,
-  'search-questions.terms': SEARCH_QUESTIONS,
-  'search-questions.postings': SEARCH_QUESTIONS,
-  search_questions: SEARCH_QUESTIONS,
-  clusters: VECTORS,
-  cosines: VECTORS,
-  engine: LINES,
-}
-
+/** What explains each table of an artifact. A new one without a comparison does not compile. */
+const MADE_FROM: Readonly<Record<Table, string>> = TABLES.made_from
 /** Tables that a version has for its engine; a candidate may have another one. */
-const OF_ENGINE: ReadonlySet<Table> = new Set<Table>([
-  'engine',
-  'lexical.postings',
-  'vectors.sq4',
-  'clusters.u32',
-  'centroids.sq4',
-  'graph.usearch',
-  'clusters',
-])
+const OF_ENGINE: ReadonlySet<string> = new Set(TABLES.of_engine)
 
 /** Digest (hex) of each input over all rows. */
 export type RowInputs = ReadonlyMap<RowInput, string>
@@ -149,11 +113,11 @@ export interface ComparedTables {
  */
 export function* tableChanges(before: ComparedTables, after: ComparedTables): Generator<NamedChange> {
   const isOtherEngine = before.manifest.engine?.name !== after.manifest.engine?.name
-  for (const table of keysOf(TABLES)) {
+  for (const table of keysOf(MADE_FROM)) {
     if (isOtherEngine && OF_ENGINE.has(table)) continue
     if (valueOf(table, before.manifest) === valueOf(table, after.manifest)) continue
-    if (TABLES[table](before, after)) continue
-    if (TABLES[table] !== VECTORS) throw unexplained(table)
+    if (EXPLAINS[MADE_FROM[table]]?.(before, after) === true) continue
+    if (MADE_FROM[table] !== 'vectors') throw unexplained(table)
     yield { kind: 'vectors_changed', file: table }
   }
 }

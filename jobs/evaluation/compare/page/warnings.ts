@@ -1,31 +1,18 @@
 import { foldKey } from '#core/identity/fold.ts'
+import WORDS from './warnings.json' with { type: 'json' }
 
-/** What changes the sense of a rule in English, German and French, though few letters differ. */
-const UNITS =
-  '(?:days?|weeks?|months?|years?|hours?|minutes?|Tage?n?|Wochen?|Monate?n?|Jahre?n?|Stunden?|Minuten?|jours?|semaines?|mois|ans?|années?|heures?)'
-const CURRENCY =
-  '(?:[€$£¥]|EUR|USD|GBP|CHF|euros?|dollars?|pounds?|crowns?|francs?|Franken|Kronen|%|per cent|percent|Prozent|pour cent)'
 const FIGURE = String.raw`\d[\d.,\u202f\u00a0']*(?<=\d)`
 
+/** What changes the sense of a rule in English, German and French, though few letters differ. */
 const KINDS: readonly (readonly [name: string, pattern: RegExp])[] = [
   [
     'A deadline changes',
-    new RegExp(String.raw`(?:(?<![\p{L}\p{N}])[\p{L}\p{N}]+[ \u00a0-]){1,2}${UNITS}(?![\p{L}\p{N}])`, 'giu'),
+    new RegExp(String.raw`(?:(?<![\p{L}\p{N}])[\p{L}\p{N}]+[ \u00a0-]){1,2}(?:${WORDS.units})(?![\p{L}\p{N}])`, 'giu'),
   ],
-  ['A sum changes', new RegExp(`${CURRENCY} ?${FIGURE}|${FIGURE} ?${CURRENCY}`, 'giu')],
+  ['A sum changes', new RegExp(`(?:${WORDS.currencies}) ?${FIGURE}|${FIGURE} ?(?:${WORDS.currencies})`, 'giu')],
   ['A number changes', new RegExp(FIGURE, 'gu')],
-  [
-    'A negation changes',
-    word(
-      "not|no|never|nor|neither|none|nobody|nothing|without|cannot|except|unless|nicht|kein\\p{L}*|nie|niemals|weder|ohne|außer|ne|pas|aucune?|jamais|sans|sauf|\\p{L}+n't",
-    ),
-  ],
-  [
-    'A modal verb changes',
-    word(
-      'must|shall|may|might|should|can|could|need|ought|muss|müssen|darf|dürfen|soll|sollen|sollte|kann|können|doit|doivent|devra|devront|peut|peuvent|pourra|pourront',
-    ),
-  ],
+  ['A negation changes', word(WORDS.negations)],
+  ['A modal verb changes', word(WORDS.modal_verbs)],
 ]
 
 function word(alternatives: string): RegExp {
