@@ -22,14 +22,7 @@ type Selectivity = (typeof SELECTIVITIES)[number]
 /** Recall is measured at this depth. */
 const TOP_K = 10
 
-export interface FilteredMeasurement {
-  readonly recall: FilteredRecall
-  readonly questions: number
-  /** Rows whose vectors were asked, because there are too few questions. */
-  readonly sampledRows: number
-  /** Selectivities that keep fewer than ten rows. */
-  readonly fewRows: readonly string[]
-}
+export type FilteredMeasurement = NonNullable<Awaited<ReturnType<typeof filteredRecallOf>>>
 
 type MeasuredArtifact = Pick<Manifest, 'passages' | 'embedding'> & { readonly folder: string }
 
@@ -41,7 +34,7 @@ export async function filteredRecallOf(
   artifact: MeasuredArtifact,
   questions: readonly { readonly text: string }[],
   context: AskContext,
-): Promise<FilteredMeasurement | undefined> {
+) {
   const { passages, folder, embedding } = artifact
   if (embedding === undefined) return undefined
   const { dimensions } = embedding
@@ -65,6 +58,7 @@ export async function filteredRecallOf(
     signal: context.signal,
     onProgress: context.onProgress,
   })
+  // The vectors of sampled rows are asked because there are too few questions.
   return { recall, questions: asked.length, sampledRows: sampled.length, fewRows: fewRowsAt(passages) }
 }
 
@@ -193,7 +187,7 @@ function keptRowCount(rows: number, selectivity: Selectivity): number {
 }
 
 /** Returns the selectivities that keep fewer rows than recall is measured for. */
-function fewRowsAt(rows: number): readonly Selectivity[] {
+function fewRowsAt(rows: number): readonly string[] {
   return SELECTIVITIES.filter((selectivity) => keptRowCount(rows, selectivity) < TOP_K)
 }
 
@@ -214,7 +208,7 @@ function measuredFilters(similarities: Float32Array, queryNumber: number): reado
       return {
         wanted,
         least: ascending[count - wanted] ?? 0,
-        bits: () => complement(nearestRows(similarities, ascending, rows - count), rows),
+        bits: () => nearestRows(similarities, ascending, rows - count, true),
       }
     const allowed = shuffled.subarray(0, count)
     return { wanted, least: leastOfBest(allowed, wanted, similarities), bits: () => bitsetOf(allowed, rows) }
@@ -231,7 +225,8 @@ function measuredFilters(similarities: Float32Array, queryNumber: number): reado
   return [...filters.values()]
 }
 
-function nearestRows(similarities: Float32Array, ascending: Float32Array, count: number): Buffer {
+/** @param others true: all rows but the nearest. */
+function nearestRows(similarities: Float32Array, ascending: Float32Array, count: number, others = false): Buffer {
   const { length: rows } = similarities
   const threshold = ascending[rows - count] ?? Infinity
   /** Rows as similar as the threshold that still fit. */
@@ -240,16 +235,9 @@ function nearestRows(similarities: Float32Array, ascending: Float32Array, count:
   const bits = Buffer.alloc(Math.ceil(rows / 8))
   for (let row = 0; row < rows; row++) {
     const similarity = similarities[row] ?? 0
-    if (similarity > threshold || (similarity === threshold && room-- > 0))
-      bits[row >>> 3] = (bits[row >>> 3] ?? 0) | (1 << (row & 7))
+    const isNear = similarity > threshold || (similarity === threshold && room-- > 0)
+    if (isNear !== others) bits[row >>> 3] = (bits[row >>> 3] ?? 0) | (1 << (row & 7))
   }
-  return bits
-}
-
-function complement(bits: Buffer, rows: number): Buffer {
-  for (let at = 0; at < bits.length; at++) bits[at] = ~(bits[at] ?? 0)
-  const last = bits.length - 1
-  if (rows % 8 !== 0) bits[last] = (bits[last] ?? 0) & ((1 << (rows % 8)) - 1)
   return bits
 }
 

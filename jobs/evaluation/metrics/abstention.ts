@@ -166,16 +166,9 @@ function ties(questions: readonly ScoredQuestion[]): readonly Tie[] {
   return found
 }
 
-interface DecisionRule {
-  readonly signal: string
-  readonly threshold: number
-  readonly target_risk: number
-  /** Folds of the cross-validation that gives the scores; 0: the rule was not fitted on these questions. */
-  readonly folds: number
-}
-
 /** Quality of the decision on questions of both kinds. */
 export type DecisionFigures = NonNullable<EvaluationReport['abstention']>
+type DecisionRule = Pick<DecisionFigures, 'signal' | 'threshold' | 'target_risk' | 'folds'>
 
 /**
  * @param questions with the observed value as score, in [0, 1]. Where the rule was fitted on the questions, the scores

@@ -58,6 +58,7 @@ const abstentionSchema = z.strictObject({
   /** Largest share of all questions that can be answered within the target. */
   coverage_at_target: share.nullable(),
   /** 0: coefficients and threshold are the default, not fitted on these questions. */
+  /** Of the cross-validation that gives the scores; 0: the decision was not fitted on these questions. */
   folds: count,
   threshold: share,
   /** Shares of the questions with and without evidence that reach the threshold. */
