@@ -1,4 +1,5 @@
 import type { DesignatorKind } from '#law/citations/provisions/designators.ts'
+import FAMILIES from './families.json' with { type: 'json' }
 
 /**
  * A provision of an act: the act's canonical id, and the parts of the provision, outermost first. `act` is undefined if
@@ -63,23 +64,22 @@ export function numberedAct(act: string, end: number): ActMention {
 }
 
 /** Numbering scheme of an act's provisions. An act with an unknown scheme counts as a rulebook. */
-export type Family = 'us' | 'eu' | 'uk' | 'de' | 'fr' | 'rulebook'
+export type Family = keyof typeof FAMILIES
 
-const FAMILIES: Readonly<Record<string, Family>> = {
-  cfr: 'us',
-  usc: 'us',
-  celex: 'eu',
-  eur: 'eu',
-  ukpga: 'uk',
-  uksi: 'uk',
-  name: 'uk',
-  de: 'de',
-  fr: 'fr',
-}
+const isFamily = (name: string): name is Family => Object.hasOwn(FAMILIES, name)
+const families = new Map(
+  Object.keys(FAMILIES)
+    .filter(isFamily)
+    .flatMap((family) => FAMILIES[family].schemes.map((scheme) => [scheme, family] as const)),
+)
 
 export function familyOf(act: string): Family {
-  const scheme = act.slice(0, act.indexOf(':'))
-  return (Object.hasOwn(FAMILIES, scheme) ? FAMILIES[scheme] : undefined) ?? 'rulebook'
+  return families.get(act.slice(0, act.indexOf(':'))) ?? 'rulebook'
+}
+
+/** Whether acts of its family have provisions of a kind. `paragraph` is in none: guidance and questions have them too. */
+export function mayHave(act: string, kind: string): boolean {
+  return FAMILIES[familyOf(act)].kinds.some((each) => each === kind)
 }
 
 /**

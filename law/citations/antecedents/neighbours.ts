@@ -1,6 +1,7 @@
-import { familyOf, type Citation, type Family } from '#law/citations/citation.ts'
+import { mayHave, type Citation } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 
 /** A text, and whether it states law rather than asks about it. */
 export interface Text {
@@ -10,12 +11,7 @@ export interface Text {
 }
 
 /** Tokens allowed between two provisions of one act: `and`, `i.V.m.`, `read with`. */
-const JOINING = new Set(
-  (
-    ', ; and or und oder et ou & sowie i v m . in verbindung conjunction with mit read together to bis ' +
-    'through – - both vs versus des der den dem the'
-  ).split(' '),
-)
+const JOINING = new Set(WORDS.joining.split(' '))
 const JOINING_MAX = 8
 /** Provisions that have a number of their own in the act, whatever chapter they are in. */
 export const INDEPENDENTLY_NUMBERED = /^(?:article|section|sign|rule|regulation)$/
@@ -23,21 +19,11 @@ const CONTAINING = /^(?:part|chapter|title|schedule|annex|appendix)$/
 /** Containers that count their provisions anew: article 3 of an annex is not article 3 of its act. */
 const COUNTING_ANEW = /^(?:schedule|annex|appendix)$/
 
-/** Kinds of provision of each family's acts. `paragraph` is in none: it is as often part of guidance or of a question. */
-const KINDS: Readonly<Record<Family, RegExp>> = {
-  us: /^(?:section|sign|appendix|supplement|subpart|comment)$/,
-  eu: /^(?:article|recital|annex|chapter|title)$/,
-  uk: /^(?:article|section|regulation|schedule|chapter|part)$/,
-  de: /^(?:article|sign|chapter|annex)$/,
-  fr: /^(?:article|chapter|title)$/,
-  rulebook: /^(?:article|section|sign|rule|schedule|annex|chapter|part|appendix)$/,
-}
-
 /** Gives a provision without an act this one, if acts of its kind have such provisions. */
 export function takeAct(citation: Citation, act: string | undefined): Citation {
   if (act === undefined || citation.act !== undefined || citation.scope === 'self-citation') return citation
   const { kind } = citation
-  const fits = act.startsWith('name:') ? !/^(?:act|rule|paragraph)$/.test(kind) : KINDS[familyOf(act)].test(kind)
+  const fits = act.startsWith('name:') ? !/^(?:act|rule|paragraph)$/.test(kind) : mayHave(act, kind)
   return fits ? { ...citation, act, isInferred: true } : citation
 }
 

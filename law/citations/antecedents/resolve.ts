@@ -13,6 +13,7 @@ import {
 } from './neighbours.ts'
 import type { Text } from './neighbours.ts'
 import { areParts } from '#law/citations/provisions/qualifiers.ts'
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 
 /** Citations that count, and those that count only if the corpus holds them in one document. */
 export interface Resolved {
@@ -92,14 +93,7 @@ function isAttributive({ from, to }: Citation, tokens: TokenStream): boolean {
 }
 
 /** Nouns of a backward reference (`of that Regulation`), and the letter of the CELEX numbers that they mean. */
-const BACKWARD_NOUNS: Readonly<Record<string, RegExp>> = {
-  R: /^(?:regulations?|verordnung|reglement)$/,
-  L: /^(?:directives?|richtlinie)$/,
-  D: /^(?:decision|beschlusses)$/,
-  H: /^recommendation$/,
-  1: /^treaty$/,
-  '': /^(?:code|act|law|order|convention|loi)$/,
-}
+const BACKWARD_NOUNS = Object.entries(WORDS.backward_nouns)
 
 /** Acts by their year alone become the act of that year that the text names: `section 5 of the 1998 Act`. */
 function takeActsByYear(citations: readonly Citation[]): readonly Citation[] {
@@ -152,7 +146,7 @@ function backwardType(tokens: TokenStream, end: number): string | undefined {
   const isBackward =
     (of > from && tokens.reads(of, 'that', 'those', 'meme')) || (of === end && tokens.reads(of, 'dieser'))
   if (!isBackward) return undefined
-  return Object.entries(BACKWARD_NOUNS).find(([, nouns]) => nouns.test(tokens.text(of + 1)))?.[0]
+  return BACKWARD_NOUNS.find(([, nouns]) => tokens.reads(of + 1, ...nouns.split(' ')))?.[0]
 }
 
 /** `the second book of the HGB, with the exception of § 5`: the act that is named before it. */

@@ -11,15 +11,10 @@ import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readFirst } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 
 /** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */
-const LINKS = new Set(
-  (
-    'of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l ' +
-    `d au aux dans , ( ' s eu council commission delegated implementing delegierten current same retained above ` +
-    'new nouveau nuevo van het'
-  ).split(' '),
-)
+const LINKS = new Set(WORDS.before_act.split(' '))
 const LINKS_MAX = 7
 /** Places in the text where the words stand (`section 4.2 above`), and verbs of price after an article of a shop. */
 const RELATIVE =

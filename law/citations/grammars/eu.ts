@@ -1,14 +1,12 @@
 import { numberedAct, type ActMention } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 
 /** Letter of the act's type in a CELEX number (EUR-Lex, "CELEX numbers": sector 3, year, type, number). */
 const TYPES: ReadonlyMap<string, string> = new Map(
-  [
-    ['R', 'regulation regulations verordnung verordnungen durchfuhrungsverordnung reglement reglements vo reg'],
-    ['L', 'directive directives richtlinie richtlinien rl dir'],
-    ['D', 'decision decisions beschluss beschlusses dec'],
-    ['H', 'recommendation empfehlung recommandation'],
-  ].flatMap(([letter = '', words = '']) => words.split(' ').map((word) => [word, letter] as const)),
+  Object.entries(WORDS.celex_types).flatMap(([letter, words]) =>
+    words.split(' ').map((word) => [word, letter] as const),
+  ),
 )
 /** Number of tokens before a number in which a list of acts may name its type. */
 const TYPE_BEFORE_MAX = 24

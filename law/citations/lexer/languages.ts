@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { FUNCTION_WORD_FORMS, type TokenStream } from './tokens.ts'
+import WORDS from './languages.json' with { type: 'json' }
 
 const wordList = z
   .string()
@@ -27,7 +27,7 @@ const tableSchema = z.record(
     behind: wordList,
   }),
 )
-const TABLE = tableSchema.parse(JSON.parse(readFileSync(new URL('languages.json', import.meta.url), 'utf8')))
+const TABLE = tableSchema.parse(WORDS)
 
 /** Words of these languages that others have as well, so that they tell no language. */
 const SHARED = new Set('artikel paragraf annex'.split(' '))

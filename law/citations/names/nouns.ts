@@ -1,12 +1,8 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 
 /** English nouns that end the name of an act. */
-export const LEGAL_NOUNS: ReadonlySet<string> = new Set(
-  (
-    'act law code regulation regulations order directive decision rules rulebook convention treaty ' +
-    'constitution charter ordinance statute protocol covenant declaration accord accords bill amendments'
-  ).split(' '),
-)
+export const LEGAL_NOUNS: ReadonlySet<string> = new Set(WORDS.legal_nouns.split(' '))
 const FOREIGN_NOUNS = /^(?:gesetze?s?|verordnung|verfassung|grundgesetz|loi|decret|ordonnance|traite|charte)$/
 
 /** `our constitution`, `unsere Verfassung`: a noun of legislation in any language. */

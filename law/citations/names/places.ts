@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { fold } from '#core/index/analysis/words.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import WORDS from './places.json' with { type: 'json' }
 
 /** Languages whose names of countries are read: those of the European Union, and some more. */
 const LANGUAGES = 'en fr de es it pt nl da sv nb fi pl cs sk sl hr hu ro bg el et lv lt ga mt ja ko'.split(' ')
@@ -27,7 +27,7 @@ const TABLES = z
     subdivisions: z.record(z.string(), z.string()),
     several_words: z.array(z.string()),
   })
-  .parse(JSON.parse(readFileSync(new URL('places.json', import.meta.url), 'utf8')))
+  .parse(WORDS)
 const SEVERAL_WORDS_MAX = 4
 
 interface Places {

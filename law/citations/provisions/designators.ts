@@ -1,6 +1,7 @@
 import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readBrackets, readDesignation, wholeNumber, type Designation } from './numbers.ts'
+import KINDS from './designators.json' with { type: 'json' }
 import { readRoman } from './roman.ts'
 
 export interface Designator {
@@ -22,34 +23,17 @@ export interface Designator {
 }
 
 /**
- * The words of each kind of provision: singular, plural and abbreviated. An abbreviation that ends with a further `s` is
- * a plural: `secs`, `ss`.
+ * The words of each kind of provision (`designators.json`): singular, plural and abbreviated. An abbreviation that ends
+ * with a further `s` is a plural: `secs`, `ss`.
  */
-const DESIGNATORS = [
-  ['article', 'article artikel artikels articulo articolo', 'articles artikeln', 'art arts'],
-  ['section', 'section', 'sections', 'sec secs sect s ss'],
-  ['rule', 'rule', 'rules', ''],
-  ['regulation', 'regulation', 'regulations', 'reg regs'],
-  ['recital', 'recital erwagungsgrund considerant', 'recitals erwagungsgrunde erwagungsgrunden considerants', 'erwg'],
-  ['recital', '', '', 'rec recs'],
-  ['annex', 'annex anhang anhangs anhanges anlage beilage annexe', 'annexes anhange anlagen', 'anl'],
-  ['schedule', 'schedule', 'schedules', 'sch sched'],
-  ['chapter', 'chapter kapitel chapitre', 'chapters chapitres', ''],
-  ['part', 'part teil partie', 'parts', 'pt'],
-  ['title', 'title titel titre', 'titres', ''],
-  ['appendix', 'appendix', 'appendices', 'app'],
-  ['supplement', 'supplement', '', 'supp'],
-  ['subpart', 'subpart', 'subparts', 'subpt'],
-  ['sign', 'paragraf paragrafen', '', ''],
-  ['paragraph', 'paragraph paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
-] as const
-export type DesignatorKind = (typeof DESIGNATORS)[number][0] | 'comment'
+export type DesignatorKind = keyof typeof KINDS | 'comment'
 
 const words = new Map<string, Pick<Designator, 'kind' | 'plural' | 'abbreviated'>>()
-for (const [kind, singular, plural, abbreviations] of DESIGNATORS) {
-  for (const word of singular.split(' ')) words.set(word, { kind, plural: false, abbreviated: false })
-  for (const word of plural.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
-  for (const word of abbreviations.split(' ')) words.set(word, { kind, plural: /.s$/.test(word), abbreviated: true })
+for (const kind of Object.keys(KINDS).filter((each): each is keyof typeof KINDS => each in KINDS)) {
+  const { one, several, short } = KINDS[kind]
+  for (const word of one.split(' ')) words.set(word, { kind, plural: false, abbreviated: false })
+  for (const word of several.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
+  for (const word of short.split(' ')) words.set(word, { kind, plural: /.s$/.test(word), abbreviated: true })
 }
 for (const { article, annex } of LANGUAGES.values())
   for (const [kind, of] of [

@@ -1,35 +1,22 @@
 import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { kindOf, readBrackets, readDesignation, readLetter, type Part } from './numbers.ts'
+import WORDS from './qualifiers.json' with { type: 'json' }
 import { readRoman, ROMAN_PARAGRAPH } from './roman.ts'
 
 /**
  * Words that name a part below an article or section. Words of one level replace each other: `Abs. 1 und Abs. 2`. The
  * part of a point may be a letter without brackets (`lit. f`).
  */
-const LEVELS = {
-  paragraph:
-    '¶ abs absatz absatze absatzes absatzen para paras paragraph paragraphs paragraphe paragraphes subsection subsections',
-  point:
-    'point points lit litera buchst buchstabe buchstaben letter lettre doppelbuchst doppelbuchstabe onder lettera lett letra alinea inciso pism pismeno pismena pismene bod pkt punkt',
-  number: 'nr nrn nummer nummern ziff ziffer item items subparagraph subparagraphs subpoint',
-}
 const levelOfWord = new Map(
-  Object.entries(LEVELS).flatMap(([level, words]) => words.split(' ').map((word) => [word, level] as const)),
+  Object.entries(WORDS.levels).flatMap(([level, words]) => words.split(' ').map((word) => [word, level] as const)),
 )
 const FOREIGN_PARTS = new Set([...LANGUAGES.values()].flatMap(({ paragraph }) => paragraph))
 for (const word of FOREIGN_PARTS) if (!levelOfWord.has(word)) levelOfWord.set(word, 'paragraph')
 
 /** Subdivisions that the publisher does not number. They are skipped and never part of the path. */
-const UNNUMBERED = new Set(
-  `satz satze s sentence sentences subparagraph subparagraphs hs halbs halbsatz alt alternative var variante unterabs
-    uabs unterabsatz unterabsatzes alinea alineas al phrase indent indents tiret tirets spiegelstrich`.split(/\s+/),
-)
-const ORDINALS = new Set(
-  `first second third fourth fifth sixth last final erster erste zweiter zweite dritter dritte premier premiere
-    deuxieme seconde troisieme quatrieme cinquieme dernier derniere eerste tweede derde vierde vijfde primo secondo terzo
-    quarto quinto primero segundo tercero cuarto quinto forsta andra tredje fjarde forste andet annet`.split(/\s+/),
-)
+const UNNUMBERED = new Set(WORDS.unnumbered.split(' '))
+const ORDINALS = new Set(WORDS.ordinals.split(' '))
 
 /** Sentences of a paragraph, and of a list of them. */
 const UNNUMBERED_MAX = 12
@@ -166,9 +153,7 @@ function isPartWord(text: string): boolean {
   return levelOfWord.has(text) || UNNUMBERED.has(text)
 }
 
-const BETWEEN_PARTS = new Set(
-  ', auch in verbindung mit und oder sowie bis and or et ou des der du de of the'.split(' '),
-)
+const BETWEEN_PARTS = new Set(WORDS.between.split(' '))
 const BETWEEN_PARTS_MAX = 24
 
 /** `§ 29 Absatz 1, auch in Verbindung mit Absatz 6, des Betäubungsmittelgesetzes`: only parts stand between. */
