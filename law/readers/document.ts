@@ -1,3 +1,4 @@
+import RULES from './names/date-rules.json' with { type: 'json' }
 import type { Piece } from './text-writer.ts'
 import type { Standing } from './standing.ts'
 import type { MarkupElement } from './tree.ts'
@@ -7,19 +8,7 @@ export type ReaderFormat =
   | ('html' | 'regml' | 'uslm' | 'markdown' | 'pdf' | 'docx')
 
 /** Rules by which a date is derived, as the lineage of a revision names them. */
-export const DATE_RULES = {
-  expression: 'date of the expression that the file holds',
-  publication: 'date of publication',
-  enactment: 'date of enactment or signature',
-  'in-force': 'date from which the version is in force',
-  application: 'day from which the text says that it applies',
-  'amendment-date': 'date up to which the publisher has included amendments',
-  'last-amendment': 'date of the latest amending act that the file names',
-  'file-name': 'date in the name of the file',
-  processed: 'date on which the publisher produced the file',
-  'next-version': 'day on which the text ends, by its publisher or the next version in the repository',
-  'source-yaml': 'stated in source.yaml',
-} as const
+export const DATE_RULES = RULES
 export type DateRule = keyof typeof DATE_RULES
 
 /** A day, YYYY-MM-DD; without a rule the file states it as what it is taken for. */

@@ -11,14 +11,7 @@ export const STANDING_RULES = {
   suspended: 'not in force: suspended',
 } as const
 export type Standing = keyof typeof STANDING_RULES
-export const STANDINGS = [
-  'struck',
-  'hidden',
-  'repealed',
-  'ended',
-  'prospective',
-  'suspended',
-] as const satisfies Standing[]
+export const STANDINGS = Object.keys(STANDING_RULES).filter((name): name is Standing => name in STANDING_RULES)
 
 const CLASSES: Partial<Record<Standing, string>> = NAMES.classes
 

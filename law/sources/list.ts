@@ -6,6 +6,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_BOUNDS } from './bounds.ts'
 import TYPES from './media-types.json' with { type: 'json' }
 import { assertWithin, entriesWithin, type SourceRoots } from './roots.ts'
+import ENDINGS from './no-prose.json' with { type: 'json' }
 
 /** `law`: published law in any format that a reader recognises. */
 export const SOURCE_FORMATS = ['jsonl', 'markdown', 'law'] as const
@@ -56,16 +57,7 @@ export function mayBelongToCorpus(name: string, format: SourceFormat): boolean {
   }
 }
 
-const NO_PROSE = new RegExp(
-  String.raw`\.(?:${[
-    'avif|bmp|gif|ico|jpe?g|png|svg|tiff?|webp',
-    'mp[34]|ogg|wav|webm',
-    'eot|otf|ttf|woff2?',
-    'css|js|mjs|ts',
-    'csv|jsonl?|ndjson|toml|tsv|ya?ml',
-  ].join('|')})$`,
-  'i',
-)
+const NO_PROSE = new RegExp(String.raw`\.(?:${ENDINGS.join('|')})$`, 'i')
 
 function isNamedLikeCorpus(name: string): boolean {
   return foldKey(basename(name)).startsWith('corpus')

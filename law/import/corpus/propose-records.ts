@@ -1,43 +1,20 @@
 import { stringify } from 'yaml'
+import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
 import { jsonlRecords } from '../record/jsonl.ts'
 import { instantOf } from '../mapping/dates.ts'
-import type { FieldName } from '../mapping/mapping.ts'
+import { fieldNameSchema, type FieldName } from '../mapping/mapping.ts'
 import { looksLikeEnd } from '../mapping/read-fields.ts'
+import FIELDS_TABLE from './proposed-fields.json' with { type: 'json' }
 
-interface Proposed {
-  readonly lines: readonly string[]
-  readonly sentences: readonly string[]
-}
-
+const names = z.array(z.tuple([fieldNameSchema, z.string()]))
+const { usual_names, needed_of_records: NEEDED } = z
+  .object({ usual_names: names, needed_of_records: z.array(z.tuple([fieldNameSchema, z.string(), z.string()])) })
+  .parse(FIELDS_TABLE)
 /** Names of metadata by the field of a mapping that they probably fill, the likeliest first. */
-const USUAL_NAMES: ReadonlyMap<FieldName, string> = new Map([
-  ['document_key', 'document_id document document_key act_id act celex law code part regulation contract source'],
-  ['effective_at', 'effective_at effective_from effective_date effective in_force_from valid_from start_date from'],
-  ['effective_to', 'effective_to effective_until in_force_to valid_to valid_until end_date repealed_at until'],
-  ['published_at', 'published_at published publication_date date_published publication date'],
-  ['title', 'document_title act_title act_name law_title short_title regulation title document act law'],
-  ['authority', 'authority publisher issuer regulator body'],
-  ['canonical_url', 'canonical_url url source_url uri link href'],
-  ['citation_label', 'citation citation_label reference label cite provision article section paragraph'],
-  ['language', 'language lang locale'],
-  ['jurisdiction', 'jurisdiction country region'],
-  ['subjects', 'subjects subject topics topic categories category'],
-])
+const USUAL_NAMES = new Map(usual_names)
 const FIELDS = [...USUAL_NAMES.keys()]
-
-/** What an operator must state where no metadata fills it: the field, its name in `source.yaml`, and what it is. */
-const NEEDED: readonly (readonly [field: FieldName, name: string, what: string])[] = [
-  ['document_key', 'document', 'a key of the document, if all records are of one'],
-  ['title', 'title', 'the title of the document'],
-  ['authority', 'authority', 'the body that made the law'],
-  ['canonical_url', 'canonical_url', 'the address at the publisher'],
-  ['published_at', 'published_at', 'the day of publication, YYYY-MM-DD'],
-  ['effective_at', 'effective_at', 'the day from which the texts are in force, YYYY-MM-DD'],
-  ['language', 'language', 'the language of the texts, as a BCP 47 tag: en, de, fr-CA'],
-  ['jurisdiction', 'jurisdiction', 'the country or body for which the law is in force: US, DE, EU'],
-]
 
 /** Share of the records that must state a field for a rule to read it; other fields are read where any record has them. */
 const SHARE_MIN = 0.9
@@ -56,7 +33,7 @@ interface Stated {
  * none fills.
  * @throws OperatorError where no line is a record.
  */
-export async function proposedRecords(paths: readonly string[]): Promise<Proposed> {
+export async function proposedRecords(paths: readonly string[]) {
   const { records, fields, fault } = await metadataIn(paths)
   if (records === 0)
     throw new OperatorError(
@@ -123,13 +100,10 @@ function note(fields: Map<string, Stated>, name: string, value: string): void {
   stated.other ||= value
 }
 
-function written(
-  records: number,
-  fields: ReadonlyMap<string, Stated>,
-  chosen: ReadonlyMap<FieldName, string>,
-): Proposed {
+function written(records: number, fields: ReadonlyMap<string, Stated>, chosen: ReadonlyMap<FieldName, string>) {
   const lines = ['#', `# ${records} records of JSONL were read for it.`, '']
   const sentences: string[] = []
+  // What an operator must state where no metadata fills it: the field, its name in `source.yaml`, and what it is.
   for (const [field, name, what] of NEEDED) {
     const stated = fields.get(chosen.get(field) ?? '')?.records ?? 0
     if (stated >= records) continue

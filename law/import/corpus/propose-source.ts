@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { listSource, type SourceFile } from '#law/sources/list.ts'
 import { DATE_RULES, type DocumentFields, type ReadDate } from '#law/readers/document.ts'
@@ -8,23 +9,10 @@ import { UnreadableFile } from '#law/readers/tree.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
 import { frontMatterAtHead, frontMatterOf } from '../record/markdown/front-matter.ts'
 import { proposedRecords } from './propose-records.ts'
-
-/** A `source.yaml` to be corrected, and sentences about what is missing or not read. */
-export interface ProposedSource {
-  readonly yaml: string
-  readonly sentences: readonly string[]
-}
+import FIELDS_TABLE from './proposed-fields.json' with { type: 'json' }
 
 /** What an operator must state where no file does, and what it is. */
-const NEEDED: ReadonlyMap<string, string> = new Map([
-  ['title', 'the title of the document, as it is cited'],
-  ['authority', 'the body that made the law'],
-  ['language', 'the language of the texts, as a BCP 47 tag: en, de, fr-CA'],
-  ['jurisdiction', 'the country or body for which the law is in force: US, DE, EU, GB-SCT'],
-  ['canonical_url', 'the address at the publisher; the name of the file follows one that ends with /'],
-  ['published_at', 'the day of publication, YYYY-MM-DD'],
-  ['effective_at', 'the day from which the texts are in force, YYYY-MM-DD'],
-])
+const NEEDED = new Map(z.array(z.tuple([z.string(), z.string()])).parse(FIELDS_TABLE.needed_of_law))
 
 /** Fields that differ from one document to the next: where some files state them, the others are asked one by one. */
 const OF_ONE_DOCUMENT: ReadonlySet<string> = new Set(['title', 'language', 'published_at', 'effective_at'])
@@ -48,10 +36,7 @@ const HEAD = `# What the files of this folder do not state. "operator import ini
  * that is missing. For JSONL it proposes the rules of a mapping.
  * @throws OperatorError where there is nothing to read.
  */
-export async function proposeSource(
-  folder: string,
-  onFile: (done: number, total: number) => void = () => undefined,
-): Promise<ProposedSource> {
+export async function proposeSource(folder: string, onFile: (done: number, total: number) => void = () => undefined) {
   const jsonl = await listSource(folder, 'jsonl').catch(() => undefined)
   if (jsonl !== undefined) {
     const { lines, sentences } = await proposedRecords(jsonl.files.map(({ path }) => path))
@@ -162,7 +147,7 @@ function ownFields(bytes: Uint8Array): readonly string[] {
   }
 }
 
-function written(seen: readonly Seen[]): ProposedSource {
+function written(seen: readonly Seen[]) {
   const law = seen.filter(({ holdsLaw }) => holdsLaw)
   const sentences = seen.filter(({ holdsLaw }) => !holdsLaw).map(({ name, about }) => `${name}: ${about}`)
   const lines = ['#', ...seen.map(({ name, about }) => `# ${name}: ${about}`), '']

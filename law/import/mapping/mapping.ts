@@ -3,6 +3,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_FORMATS } from '#law/sources/list.ts'
 import { z } from 'zod'
 import { DATE_STYLES } from './dates.ts'
+import MARKDOWN from './markdown.json' with { type: 'json' }
 import { patternFault } from './pattern.ts'
 
 /**
@@ -237,35 +238,7 @@ export function parseMapping(json: unknown): Mapping {
 }
 
 /** Mapping of Markdown with the documented front matter, used when no mapping file is given. */
-export const MARKDOWN_MAPPING: Mapping = parseMapping({
-  format: 'markdown',
-  ignored_fields: ['original', 'original_sha256'],
-  fields: {
-    document_key: '{metadata.document}',
-    title: '{metadata.title}',
-    authority: '{metadata.authority}',
-    canonical_url: '{metadata.canonical_url}',
-    published_at: '{metadata.published_at}',
-    effective_at: '{metadata.effective_at}',
-    effective_to: '{metadata.effective_to}',
-    citation_label: [
-      '{section.reference}',
-      '{section.within}, {section.below}',
-      '{metadata.title}, {title}',
-      '{metadata.title}',
-    ],
-    citation_fragment: '{section.fragment}',
-    act: ['{metadata.act}', 'rulebook:{metadata.citation_prefix}'],
-    aliases: ['{metadata.aliases}', '{metadata.citation_prefix}'],
-    reference: ['{section.reference}', '{section.within}'],
-    provision: '{id}',
-    language: '{metadata.language}',
-    jurisdiction: '{metadata.jurisdiction}',
-    subjects: '{metadata.subject}',
-    verification_status: '{metadata.verification_status}',
-    heading: '{section.path}',
-  },
-})
+export const MARKDOWN_MAPPING: Mapping = parseMapping(MARKDOWN)
 
 /** @throws OperatorError when the file cannot be read, is not JSON, or is not a usable mapping. */
 export async function readMapping(path: string): Promise<Mapping> {

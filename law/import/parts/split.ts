@@ -1,5 +1,6 @@
 import { segmenter } from './segmenter.ts'
 import { codePointsOf } from '#law/readers/text.ts'
+import ABBREVIATIONS from './abbreviations.json' with { type: 'json' }
 
 /** Finds the offsets at which a text may be cut. Each offset starts a new piece; it is never 0 or the text's end. */
 type Boundaries = (text: string, language: string) => readonly number[]
@@ -70,14 +71,8 @@ function announces(line: string): boolean {
   return ENUMERATOR_ALONE.test(line) || line.trimEnd().endsWith(':')
 }
 
-interface LineStart {
-  readonly start: number
-  /** The last line before it that is not blank, or its last 1,000 units. */
-  readonly before: string
-}
-
 /** Returns the starts of lines after each separator. Each part of the text is read once. */
-function linesBetween(text: string, separator: RegExp): readonly LineStart[] {
+function linesBetween(text: string, separator: RegExp) {
   let before = ''
   let from = 0
   return endsOf(text, separator).map((start) => {
@@ -123,13 +118,7 @@ function sentences(text: string, language: string): readonly number[] {
     )
 }
 
-const ENDS_IN_ABBREVIATION = new RegExp(
-  [
-    String.raw`(?:^|[\s(])(?:Arts?|arts?|Abs|Nr|Nos?|no|Sec|sec|Ch|Reg|Dir|para|paras|p|pp|al|cf|`,
-    String.raw`vgl|bzw|ggf|lit|Ziff|Buchst|v|vs|e\.g|i\.e|z\.B|\p{L})\.\s*$`,
-  ].join(''),
-  'u',
-)
+const ENDS_IN_ABBREVIATION = new RegExp(String.raw`(?:^|[\s(])(?:${ABBREVIATIONS.join('|')})\.\s*$`, 'u')
 
 function endsInAbbreviation(before: string): boolean {
   return ENDS_IN_ABBREVIATION.test(before)
