@@ -43,7 +43,7 @@ function conflictFinding(conflict: Conflict, locate: Locate): Finding {
 }
 
 function warningFinding({ first, second }: Pair, message: string, locate: Locate): Finding {
-  return { kind: 'warning', warning: { ...locate(first), message, other: locate(second) } }
+  return { kind: 'warning', ...locate(first), message, other: locate(second) }
 }
 
 /** Compares all staged records. Yields the contradictions that no order of precedence resolves. */
@@ -64,8 +64,8 @@ export function* findContradictions(staging: Staging, { mapping, snapshots }: St
 export function* orderRecords(staging: Staging, { mapping, snapshots }: StageInput): Generator<Finding> {
   const revises = revisesOf(mapping)
   const locate: Locate = (location) => locationOf(snapshots, location)
-  for (const { record, why, other } of readLeftOut(staging)) {
-    const reason = why === 'repetition' ? DUPLICATE : OUTRANKED
+  for (const { record, isRepetition, other } of readLeftOut(staging)) {
+    const reason = isRepetition ? DUPLICATE : OUTRANKED
     yield { kind: 'skipped', skip: 'intended', entry: { ...locate(record), reason, other: locate(other) } }
   }
   const numbered = numberIds(staging, (record, number) => numberedIdentity(mapping.format, record, number))

@@ -56,31 +56,12 @@ export async function* stageSources(
     for await (const item of itemsOf(snapshot, input)) {
       signal?.throwIfAborted()
       if (item.kind === 'record' || item.kind === 'fault') input.onRecord?.()
-      switch (item.kind) {
-        case 'coverage':
-          yield { kind: 'coverage', source, coverage: item.coverage }
-          break
-        case 'unread':
-          yield { kind: 'not understood', source, line: item.line, name: item.name, count: item.count }
-          break
-        case 'warning':
-          yield { kind: 'warning', warning: { source, line: item.line, id: item.id, message: item.message } }
-          break
-        case 'omission':
-          yield { kind: 'omission', omission: { source, line: item.line, rule: item.rule, text: item.text } }
-          break
-        case 'fault': {
-          const { line, id, reason } = item
-          const text = item.text === undefined ? undefined : shownInReport(item.text)
-          yield { kind: 'skipped', skip: 'lost', entry: { source, line, id, reason, text } }
-          break
-        }
-        case 'record':
-          yield* await stage(item, index, snapshot)
-          break
-        default:
-          item satisfies never
-      }
+      if (item.kind === 'record') yield* await stage(item, index, snapshot)
+      else if (item.kind === 'fault') {
+        const { line, id, reason } = item
+        const text = item.text === undefined ? undefined : shownInReport(item.text)
+        yield { kind: 'skipped', skip: 'lost', entry: { source, line, id, reason, text } }
+      } else yield { source, ...item }
     }
   }
   await file?.flush()
@@ -140,16 +121,6 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
     const { offset, bytes } = (await file?.append(staged)) ?? { offset: 0, bytes: 0 }
     const repeats = same?.first ?? null
     staging.add({ ...rowOf(record, staged, written), source, identity, digest, repeats, at: offset, bytes })
-    const contradicted = overruledDays(record, fields).map(
-      (name) =>
-        ({
-          kind: 'not understood',
-          source: place.source,
-          line: record.line,
-          name: `${place.source}: ${name}`,
-          count: 1,
-        }) as const,
-    )
     const unproved =
       fields.status === 'source-declared' && !isNoLawOfDay(record)
         ? [{ kind: 'loss', place, reason: UNPROVED } as const]
@@ -157,33 +128,33 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
     // The reference of a JSONL record is the operator's own rule, so that it refuses nothing.
     const isOwn = mapping.format === 'jsonl'
     const reason = isOwn && fields.references.some(isProvision) ? undefined : unnamedReason(fields)
-    const unnamed = reason === undefined ? [] : [unnamedFinding(place, reason, isOwn)]
+    const unnamed: readonly Finding[] =
+      reason === undefined
+        ? []
+        : [isOwn ? { kind: 'warning', ...place, message: reason } : { kind: 'loss', place, reason }]
     const derived = Object.entries(fields.lineage).map(([field, rule]) => ({ kind: 'derived', field, rule }) as const)
-    return [...unread, ...contradicted, ...unproved, ...unnamed, ...derived]
+    return [...unread, ...overruledDays(record, fields, place), ...unproved, ...unnamed, ...derived]
   }
 }
 
 /** Days that an editor states against those of the publisher, with both. */
 function overruledDays(
-  { values }: SourceRecord,
+  { values, line }: SourceRecord,
   { effectiveAt, effectiveTo, publishedAt }: RecordFields,
-): readonly string[] {
+  { source }: RecordLocation,
+): readonly Finding[] {
   const days = { published_at: publishedAt, effective_at: effectiveAt, effective_to: effectiveTo }
   return Object.entries(days).flatMap(([field, instant]) => {
     const stated = values.get(`metadata.${field}`)
     const [own, other] = [instant?.slice(0, 10), instantOf(stated ?? '')?.slice(0, 10)]
-    return other === undefined || own === other
-      ? []
-      : [`${field} ${own ?? 'none'} of the editor, ${other} of the publisher`]
+    if (other === undefined || own === other) return []
+    const name = `${source}: ${field} ${own ?? 'none'} of the editor, ${other} of the publisher`
+    return [{ kind: 'not understood', source, line, name, count: 1 }]
   })
 }
 
 function isProvision(reference: string): boolean {
   return reference.includes('#')
-}
-
-function unnamedFinding(place: RecordLocation, reason: string, isOwn: boolean): Finding {
-  return isOwn ? { kind: 'warning', warning: { ...place, message: reason } } : { kind: 'loss', place, reason }
 }
 
 function findingOf(

@@ -87,7 +87,8 @@ function placed({ message, page, xpath }: Warned): string {
 
 function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem> {
   for (const warning of read.warnings) yield { kind: 'warning', line: warning.line ?? 1, message: placed(warning) }
-  for (const { name, count, line } of read.losses) yield { kind: 'unread', line, name: `${read.format} ${name}`, count }
+  for (const { name, count, line } of read.losses)
+    yield { kind: 'not understood', line, name: `${read.format} ${name}`, count }
   yield { kind: 'coverage', coverage: read.coverage }
   const joined = read.tree.texts.map(({ value }) => value).join('')
   // The front matter of published law is read as fields.
@@ -230,19 +231,17 @@ function capturedText(joined: string, { pieces, text = '' }: Provision): string 
 
 /** Omissions that follow each other by one rule are one. */
 function* omissionsOf(omitted: readonly Omitted[], joined: string): Generator<SourceItem> {
-  let last: { rule: string; line: number; text: string; to: number } | undefined
+  const found: { readonly rule: string; readonly line: number; text: string; to: number }[] = []
   for (const { rule, line, from, to } of omitted.toSorted((a, b) => a.from - b.from)) {
     const text = joined.slice(from, to).replaceAll(/\s+/g, ' ').trim()
     if (text === '' || rule === HEADING_RULE) continue
+    const last = found.at(-1)
     if (last?.rule === rule && joined.slice(last.to, from).trim() === '') {
       last.text = `${last.text} ${text}`.slice(0, READER_BOUNDS.remainderCharactersMax)
       last.to = to
-      continue
-    }
-    if (last !== undefined) yield { kind: 'omission', rule: last.rule, line: last.line, text: last.text }
-    last = { rule, line, text: text.slice(0, READER_BOUNDS.remainderCharactersMax), to }
+    } else found.push({ rule, line, text: text.slice(0, READER_BOUNDS.remainderCharactersMax), to })
   }
-  if (last !== undefined) yield { kind: 'omission', rule: last.rule, line: last.line, text: last.text }
+  for (const { rule, line, text } of found) yield { kind: 'omission', line, rule, text }
 }
 
 /** What the file states, by the names of front matter; a date that a rule gives has the rule in its name. */

@@ -35,7 +35,7 @@ export type SourceItem =
   /** A part of a source that becomes no passage by a rule of its reader. */
   | { readonly kind: 'omission'; readonly line: number; readonly rule: string; readonly text: string }
   /** What a file states, or lacks, that its reader does not understand, and how often. */
-  | { readonly kind: 'unread'; readonly line: number; readonly name: string; readonly count: number }
+  | { readonly kind: 'not understood'; readonly line: number; readonly name: string; readonly count: number }
   /** How much of a file its reader accounts for. */
   | { readonly kind: 'coverage'; readonly coverage: Coverage }
 

@@ -5,6 +5,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#law/import/staging/kept-records.ts'
 import type { Mapping } from '../mapping/mapping.ts'
 import { lossName, type ImportReport, type RecordLocation, type SkipKind } from './report.ts'
+import REMEDIES from './remedies.json' with { type: 'json' }
 
 type Entry = ImportReport['entries'][number]
 type Omission = ImportReport['omissions'][number]
@@ -14,20 +15,14 @@ export type Finding =
   /** A file is read. */
   | { readonly kind: 'file' }
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: Entry }
-  | { readonly kind: 'warning'; readonly warning: ImportReport['warnings']['entries'][number] }
-  | { readonly kind: 'omission'; readonly omission: Omission }
+  | ({ readonly kind: 'warning' } & ImportReport['warnings']['entries'][number])
+  | ({ readonly kind: 'omission' } & Omission)
   | { readonly kind: 'coverage'; readonly source: string; readonly coverage: Coverage }
   | { readonly kind: 'end'; readonly end: ImportReport['derived_ends'][number] }
   /** A loss that is no skipped record. */
   | { readonly kind: 'loss'; readonly place: RecordLocation; readonly reason: string }
   /** It is a loss by its name, once for all files. */
-  | {
-      readonly kind: 'not understood'
-      readonly source: string
-      readonly line: number
-      readonly name: string
-      readonly count: number
-    }
+  | ({ readonly kind: 'not understood'; readonly name: string; readonly count: number } & RecordLocation)
   /** A field of a staged record that a rule of the mapping fills. */
   | { readonly kind: 'derived'; readonly field: string; readonly rule: string }
   /** A record states a field that the mapping neither reads nor ignores. */
@@ -35,28 +30,13 @@ export type Finding =
   /** It refuses the import once all records are read. */
   | {
       readonly kind: 'contradiction'
-      readonly of: keyof typeof REMEDY
+      readonly of: keyof typeof REMEDIES
       readonly sentence: string
       /** Where many records have it for one reason, the first alone is named. */
       readonly group?: string
       /** What "repeated_labels" of the mapping would say where the publisher has these texts under one label. */
       readonly repeated?: { readonly label: string; readonly texts: number }
     }
-
-/** What an operator does about a contradiction. */
-const REMEDY = {
-  id: 'remove one of the two, or list their sources in "precedence" of source.yaml or the mapping',
-  document: 'remove one of the two, or list their sources in "precedence" of source.yaml or the mapping',
-  provision: 'correct the provision or the dates, or list the sources in "precedence" of source.yaml or the mapping',
-  overlap: 'state in "revises" of source.yaml or the mapping whether a revision replaces the document or the provision',
-  name:
-    'remove or correct one of the two, or, where the publisher has both, confirm the label by its name in ' +
-    '"repeated_labels" of source.yaml or the mapping',
-  alias: 'remove the name from the aliases of one act, or write both acts with one id',
-  anchor: 'give headings with the same words anchors of their own, as in "## Definitions {#definitions-of-part-1}"',
-  unread: 'read these fields in a rule of the mapping, or list them in its "ignored_fields"',
-  dates: 'correct the dates, or state "reversed_dates": "skip" in the mapping',
-} as const
 
 /** The sources contradict each other, so that nothing is imported. */
 export class SourcesContradict extends OperatorError {
@@ -132,9 +112,11 @@ export class Findings {
         return
       case 'skipped':
         return this.#skip(finding.skip, finding.entry)
-      case 'warning':
+      case 'warning': {
+        const { kind: _, ...warning } = finding
         this.#found.warnings.count += 1
-        return keep(this.#found.warnings.entries, finding.warning)
+        return keep(this.#found.warnings.entries, warning)
+      }
       case 'end':
         return keep(this.#found.derived_ends, finding.end)
       case 'loss':
@@ -146,8 +128,10 @@ export class Findings {
         this.#unknown.set(name, found)
         return
       }
-      case 'omission':
-        return this.#omit(finding.omission)
+      case 'omission': {
+        const { kind: _, ...omission } = finding
+        return this.#omit(omission)
+      }
       case 'coverage':
         return this.#cover(finding.source, finding.coverage)
       case 'derived':
@@ -165,7 +149,7 @@ export class Findings {
 
   #contradict({ of, sentence, group = sentence, repeated }: Finding & { readonly kind: 'contradiction' }): void {
     this.#contradictions += 1
-    this.#remedies.add(REMEDY[of])
+    this.#remedies.add(REMEDIES[of])
     const found = this.#sentences.get(group)
     if (found !== undefined) found.count += 1
     else if (this.#sentences.size < IMPORT_BOUNDS.importConflictsNamedMax)

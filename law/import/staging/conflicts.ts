@@ -25,9 +25,10 @@ export interface ConflictRules {
 }
 
 /** The indexes also serve the ends that follow from successors, and the notices. */
-const INDEX_PROVISIONS = 'create index record_day on record (document, law, provision, day, effective_at, source)'
-const INDEX_DOCUMENTS = 'create index record_document_day on record (document, law, day, source)'
-const OUTRANKED = 'create table outranked (seq integer primary key, by integer not null) strict'
+const PREPARE = `
+create index record_day on record (document, law, provision, day, effective_at, source);
+create index record_document_day on record (document, law, day, source);
+create table outranked (seq integer primary key, by integer not null) strict`
 
 /**
  * Finds the records that contradict each other. A group is everything that the sources hold of one document, id or
@@ -41,9 +42,7 @@ export function* resolveConflicts(staging: Staging, rules: ConflictRules): Gener
   const { connection } = staging
   staging.flush()
   connection.exec('begin')
-  connection.exec(INDEX_PROVISIONS)
-  connection.exec(INDEX_DOCUMENTS)
-  connection.exec(OUTRANKED)
+  connection.exec(PREPARE)
   const kinds: readonly GroupKind[] = ['document', 'id', 'provision']
   for (const kind of rules.wholeDocuments ? kinds : kinds.slice(1)) {
     let conflicts = 0
@@ -83,10 +82,10 @@ const sharedNames = (name: 'provision' | 'cited'): string => `
 const SHARES_A_NAME = `
   and (document, law, day) in (${sharedNames('provision')} union ${sharedNames('cited')})`
 
-const DROP_CONTESTED = 'drop table if exists contested'
 function contestedGroups(kind: GroupKind): string {
   const keys = KEYS[kind].join(', ')
   return `
+drop table if exists contested;
 create table contested as
 select ${keys} from record where kept = 1 ${kind === 'id' ? REPEATED_IDS : ''}
 group by ${keys} having ${SEVERAL_SOURCES} ${kind === 'provision' ? `or ${SEVERAL_REVISIONS}` : ''}
@@ -130,7 +129,6 @@ const droppedSchema = z.object({ seq: z.int() })
 const INSERT_OUTRANKED = 'insert into outranked (seq, by) values (?, ?)'
 
 function* resolveGroups(connection: DatabaseSync, rules: ConflictRules, kind: GroupKind): Generator<Conflict> {
-  connection.exec(DROP_CONTESTED)
   connection.exec(contestedGroups(kind))
   const { count } = countSchema.parse(connection.prepare(COUNT_CONTESTED).get())
   const claims = connection.prepare(claimsOf(kind))

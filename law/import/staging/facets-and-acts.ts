@@ -68,22 +68,17 @@ export function actsOf(staging: Staging): ActEntry[] {
   return [...acts].map(([id, aliases]) => ({ id, aliases: [...aliases].sort() })).sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** A name that two acts have; `first` and `second` are records of the two. */
-export interface ContestedName {
-  readonly name: string
-  readonly acts: readonly [string, string]
-  readonly first: StagedLocation
-  readonly second: StagedLocation
-}
-
 /** Returns the alias that has this name, as its source writes it; undefined where the id alone gives the name. */
 function aliasOf({ id, aliases }: ActEntry, name: string): string | undefined {
   if (namesOfAct({ id, aliases: [] }).includes(name)) return undefined
   return aliases.find((alias) => namesOfAct({ id, aliases: [alias] }).includes(name))
 }
 
-/** Yields the names that two acts of the kept records have: a question by that name would be answered by either. */
-export function* contestedNames(staging: Staging): Generator<ContestedName> {
+/**
+ * Yields the names that two acts of the kept records have, with a record of each: a question by that name would be
+ * answered by either.
+ */
+export function* contestedNames(staging: Staging) {
   const holders = new Map<string, { readonly act: string; readonly first: StagedLocation }>()
   const contested = new Set<string>()
   for (const { json, ...second } of rowsOf(staging, CLAIMS, claimSchema)) {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Conflict } from './conflicts.ts'
 import { locationSchema, pairColumns, pairOf, pairSchema, rowsOf } from './staging.ts'
-import type { StagedLocation, Staging } from './staging.ts'
+import type { Staging } from './staging.ts'
 
 /** What a new revision replaces; undefined where the mapping does not say. */
 export type Revises = 'document' | 'provision' | undefined
@@ -72,8 +72,6 @@ window w as (
   partition by document, effective_at, effective_to, published_at order by seq
   rows between unbounded preceding and current row
 )`
-const KEEP_BY_DOCUMENT = insertKept("x''")
-const KEEP_BY_PROVISION = insertKept('r.provision')
 
 /**
  * Derives the fields of every kept record: the end of its text, its revision, its ordinal, and its number among the records of its
@@ -86,7 +84,7 @@ export function orderKept(staging: Staging, revises: Revises, conflictsMax: numb
   connection.exec(INDEX_STARTS)
   const overlaps = revises === undefined ? [...rowsOf(staging, OVERLAPS, pairSchema, conflictsMax)] : []
   connection.exec(KEPT_RECORDS)
-  connection.exec(revises === 'provision' ? KEEP_BY_PROVISION : KEEP_BY_DOCUMENT)
+  connection.exec(insertKept(revises === 'provision' ? 'r.provision' : "x''"))
   return overlaps.map((row) => ({ kind: 'overlap', ...pairOf(row) }))
 }
 
@@ -119,16 +117,6 @@ export function readSplits(staging: Staging, splitsMax: number): readonly z.infe
   return [...rowsOf(staging, SPLITS, splitSchema, splitsMax)]
 }
 
-/** A kept record whose identity an earlier kept record has. */
-export interface Renumbered {
-  readonly record: StagedLocation
-  readonly first: StagedLocation
-  /** From 2; the import writes it behind the publisher's id. */
-  readonly number: number
-  /** Kept records of the identity so far. */
-  readonly records: number
-}
-
 const REPEATED_IDS = `
 select r.seq, r.source, r.line, r.id, r.identity, d.key as document_key, r.written, r.effective_at
 from record r join document d on d.id = r.document
@@ -149,15 +137,13 @@ const INSERT_NUMBER = 'insert into numbered (seq, number) values (?, ?)'
 
 /**
  * Numbers the kept records of one identity, after the first, in the order of the sources. An id that the publisher uses
- * is passed over, and no number of an id is tried twice, so the cost is linear. Yields each numbered record; all are
- * numbered once the last is taken.
+ * is passed over, and no number of an id is tried twice, so the cost is linear. Yields each numbered record, with the
+ * number of kept records of its identity so far; all are numbered once the last is taken. The import writes a number,
+ * which is at least 2, behind the publisher's id.
  * @param identityOf returns the identity of the id that a record would get by a number; fails for an id that is too
  * long.
  */
-export function* numberIds(
-  staging: Staging,
-  identityOf: (record: NumberedRecord, number: number) => Uint8Array,
-): Generator<Renumbered> {
+export function* numberIds(staging: Staging, identityOf: (record: NumberedRecord, number: number) => Uint8Array) {
   const { connection } = staging
   const inUse = connection.prepare(IN_USE)
   const insert = connection.prepare(INSERT_NUMBER)

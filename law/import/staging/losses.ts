@@ -38,14 +38,6 @@ export function readOnlyOutranked(staging: Staging): Generator<StagedLocation> {
   return rowsOf(staging, ONLY_OUTRANKED, locationSchema)
 }
 
-/** A record that is left out although it is evidence; `other` is kept. */
-export interface LeftOut {
-  readonly record: StagedLocation
-  /** Whether `other` has the same id and content, or is of a source that has precedence. */
-  readonly why: 'repetition' | 'outranked'
-  readonly other: StagedLocation
-}
-
 const LEFT_OUT = `
 select r.source, r.line, r.id, o.by,
   (select s.seq from record s where s.identity = r.identity and s.digest = r.digest and s.kept = 1 limit 1) as same
@@ -59,17 +51,20 @@ select r.source, r.line, r.id, r.kept, ifnull(o.by, r.repeats) as by
 from record r left join outranked o on o.seq = r.seq where r.seq = ?`
 const gaveWaySchema = locationSchema.extend({ kept: z.int(), by: z.int().nullable() })
 
-/** Yields the records that are left out once conflicts are resolved, in the order of the sources. */
-export function* readLeftOut(staging: Staging): Generator<LeftOut> {
+/**
+ * Yields the records that are left out although they are evidence, once conflicts are resolved, in the order of the
+ * sources. `other` is kept: it has the same id and content (a repetition), or is of a source that has precedence.
+ */
+export function* readLeftOut(staging: Staging) {
   const gaveWay = staging.connection.prepare(GAVE_WAY)
   function keptFor(seq: number): StagedLocation {
     const { source, line, id, kept, by } = gaveWaySchema.parse(gaveWay.get(seq))
     return kept === 1 || by === null ? { source, line, id } : keptFor(by)
   }
   for (const { by, same, ...record } of rowsOf(staging, LEFT_OUT, leftOutSchema)) {
-    const why = same === null ? 'outranked' : 'repetition'
+    const isRepetition = same !== null
     const other = same ?? by
     if (other === null) throw new Error('a record is left out for no other')
-    yield { record, why, other: keptFor(other) }
+    yield { record, isRepetition, other: keptFor(other) }
   }
 }

@@ -28,7 +28,6 @@ export interface RepeatedName {
 
 const INDEX_CITED = 'create index record_cited on record (law, cited)'
 const INDEX_ANCHORS = 'create index record_anchor on record (law, anchor) where anchor is not null'
-const DROP_REPEATED = 'drop table if exists repeated'
 
 const equal = (kind: NameKind, a: string, b: string): string =>
   NAMES[kind].columns.map((column) => `${a}.${column} = ${b}.${column}`).join(' and ')
@@ -38,6 +37,7 @@ function repeatedNames(kind: NameKind): string {
   const { columns, only, differ } = NAMES[kind]
   const names = columns.join(', ')
   return `
+drop table if exists repeated;
 create table repeated as
 with name as (
   select ${names} from record where kept = 1 and served = 1 ${only}
@@ -78,7 +78,6 @@ export function* readRepeatedNames(staging: Staging): Generator<RepeatedName> {
   connection.exec(INDEX_CITED)
   connection.exec(INDEX_ANCHORS)
   for (const kind of ['label', 'provision', 'anchor'] as const) {
-    connection.exec(DROP_REPEATED)
     connection.exec(repeatedNames(kind))
     const pair = connection.prepare(firstPair(kind))
     for (const { name, texts } of Array.from(rowsOf(staging, LIST_REPEATED, repeatedSchema))) {
