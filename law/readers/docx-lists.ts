@@ -1,7 +1,7 @@
 import { attribute, childNamed, childrenNamed, type MarkupElement } from './tree.ts'
 import NAMES from './names/docx.json' with { type: 'json' }
+import { valueOf, type Styles } from './docx-styles.ts'
 import { counted } from './written-number.ts'
-import { parseXml } from './xml.ts'
 
 /** One level of a list of Word (ECMA-376, part 1, section 17.9). */
 interface Level {
@@ -32,19 +32,18 @@ export interface ListPlace {
 }
 
 const LEVELS_MAX = 9
-const STYLES_MAX = 20
 
 /** Counts the paragraphs of the lists of a Word document, in their order, and returns the number of each. */
 export class ListNumbers {
   readonly #levels: ReadonlyMap<string, readonly Level[]>
   readonly #lists: ReadonlyMap<string, List>
-  readonly #styles: ReadonlyMap<string, ListPlace & { readonly basedOn: string | undefined }>
+  readonly #styles: Styles
   readonly #links: ReadonlyMap<string, string>
   readonly #counts = new Map<string, (number | undefined)[]>()
   readonly #begun = new Set<string>()
 
-  constructor(numbering: Uint8Array | undefined, styles: Uint8Array | undefined) {
-    const [lists, styled] = [numbering, styles].map((part) => (part === undefined ? undefined : parseXml(part).root))
+  constructor(lists: MarkupElement | undefined, styles: Styles) {
+    this.#styles = styles
     this.#levels = new Map(
       childrenNamed(lists, 'abstractNum').map((each) => [idOf(each, 'abstractNumId'), levelsOf(each)]),
     )
@@ -55,7 +54,6 @@ export class ListNumbers {
       }),
     )
     this.#lists = new Map(childrenNamed(lists, 'num').map((each) => [idOf(each, 'numId'), listOf(each)]))
-    this.#styles = new Map(childrenNamed(styled, 'style').map((each) => [idOf(each, 'styleId'), styleOf(each)]))
   }
 
   /** The number of the next paragraph, with a space where Word leaves one; '' for a paragraph in no list. */
@@ -82,19 +80,19 @@ export class ListNumbers {
   /** A list may be that of a style, which another list defines. */
   #linked(list: List | undefined): List | undefined {
     const style = this.#links.get(list?.abstract ?? '')
-    return list === undefined || style === undefined
-      ? list
-      : { ...list, abstract: this.#lists.get(this.#styles.get(style)?.list ?? '')?.abstract ?? list.abstract }
+    if (list === undefined || style === undefined) return list
+    const defined = this.#lists.get(valueOf(numberOfStyle(this.#styles(style)[0]), 'numId') ?? '')
+    return { ...list, abstract: defined?.abstract ?? list.abstract }
   }
 
   /** The list and level of a paragraph: its own, else those of its style or of one that this is based on. */
   #placeOf(paragraph: ListPlace): Pick<ListPlace, 'list' | 'level'> {
-    let { list, level, style } = paragraph
-    for (let depth = 0; style !== undefined && depth < STYLES_MAX && list === undefined; depth += 1) {
-      const found = this.#styles.get(style)
-      list = found?.list
-      level ??= found?.level
-      style = found?.basedOn
+    let { list, level } = paragraph
+    for (const style of list === undefined ? this.#styles(paragraph.style) : []) {
+      const stated = numberOfStyle(style)
+      list ??= valueOf(stated, 'numId')
+      level ??= numberOf(stated, 'ilvl')
+      if (list !== undefined) break
     }
     return { list, level }
   }
@@ -104,10 +102,6 @@ const FORMATS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.format
 
 function idOf(element: MarkupElement, name: string): string {
   return attribute(element, name) ?? ''
-}
-
-export function valueOf(parent: MarkupElement | undefined, name: string): string | undefined {
-  return attribute(childNamed(parent, name), 'val')
 }
 
 function numberOf(parent: MarkupElement | undefined, name: string): number | undefined {
@@ -151,10 +145,8 @@ function listOf(list: MarkupElement): List {
   return { abstract: valueOf(list, 'abstractNumId') ?? '', starts: new Map(starts), own: new Map(own) }
 }
 
-function styleOf(style: MarkupElement): ListPlace & { readonly basedOn: string | undefined } {
-  const place = childNamed(childNamed(style, 'pPr'), 'numPr')
-  const [list, level] = [valueOf(place, 'numId'), numberOf(place, 'ilvl')]
-  return { list, level, style: undefined, basedOn: valueOf(style, 'basedOn') }
+function numberOfStyle(style: MarkupElement | undefined): MarkupElement | undefined {
+  return childNamed(childNamed(style, 'pPr'), 'numPr')
 }
 
 function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: readonly (number | undefined)[]): string {

@@ -1,18 +1,10 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { ListNumbers, valueOf } from './docx-lists.ts'
-import { attribute, at, childNamed, childrenNamed, elementsOf, type MarkupElement, type MarkupTree } from './tree.ts'
+import { ListNumbers } from './docx-lists.ts'
+import { stylesOf, valueOf, type Styles } from './docx-styles.ts'
+import { attribute, at, childNamed, elementsOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { TreeBuilder, type OpenElement } from './tree-builder.ts'
 import { parseXml } from './xml.ts'
 
-/** What a style says of its paragraphs and runs. */
-interface Style {
-  readonly name: string
-  readonly basedOn: string | undefined
-  readonly outline: string | undefined
-  readonly run: MarkupElement | undefined
-}
-
-const STYLES_MAX = 20
 /** Text of the main part and of formulas; that of drawings is not read. */
 const TEXT_NAMESPACE = /(?:wordprocessingml|officeDocument\/math|\/2006\/math)(?:\/\d{4}\/main|\/main)?$/
 const OFF = new Set(['0', 'false', 'off', 'none'])
@@ -31,11 +23,8 @@ export interface WordParts {
  */
 export function wordTree({ document, styles, numbering, notes }: WordParts): MarkupTree & { readonly drawn: number } {
   const main = parseXml(document)
-  const copier = new Copier(
-    new ListNumbers(numbering, styles),
-    styles === undefined ? undefined : parseXml(styles).root,
-    notes.map((part) => (part === undefined ? undefined : parseXml(part).root)),
-  )
+  const [lists, styled, ...noted] = [numbering, styles, ...notes].map((part) => part && parseXml(part).root)
+  const copier = new Copier(lists, styled, noted)
   const root = copier.copy(main.root, undefined)
   return { root, texts: copier.builder.texts, decoded: main.decoded, drawn: copier.drawn }
 }
@@ -45,25 +34,25 @@ class Copier {
   /** Characters of drawings, which are not read. */
   drawn = 0
   readonly #numbers: ListNumbers
-  readonly #styles: ReadonlyMap<string, Style>
+  readonly #chain: Styles
   readonly #defaults: MarkupElement | undefined
   readonly #notes: ReadonlyMap<string, MarkupElement>
   readonly #noted = new Set<string>()
   /** Properties of the paragraph that a deleted end joins to the next one: the number of that one stands there. */
   #joined: Map<string, string> | undefined
 
-  constructor(numbers: ListNumbers, styles: MarkupElement | undefined, notes: readonly (MarkupElement | undefined)[]) {
-    this.#numbers = numbers
-    this.#styles = new Map(
-      childrenNamed(styles, 'style').map((each) => [attribute(each, 'styleId') ?? '', styleOf(each)]),
-    )
+  constructor(
+    lists: MarkupElement | undefined,
+    styles: MarkupElement | undefined,
+    notes: readonly (MarkupElement | undefined)[],
+  ) {
+    this.#chain = stylesOf(styles)
+    this.#numbers = new ListNumbers(lists, this.#chain)
     this.#defaults = at(styles, 'docDefaults', 'rPrDefault', 'rPr')
     this.#notes = new Map(
-      notes.flatMap((part) =>
-        part === undefined
-          ? []
-          : elementsOf(part).map((each) => [`${each.name} ${attribute(each, 'id')}`, each] as const),
-      ),
+      notes
+        .flatMap((part) => (part === undefined ? [] : elementsOf(part)))
+        .map((each) => [`${each.name} ${attribute(each, 'id')}`, each]),
     )
   }
 
@@ -99,8 +88,11 @@ class Copier {
     switch (node.name) {
       case 'p': {
         const chain = this.#chain(valueOf(properties, 'pStyle'))
-        const named: readonly string[] = chain.map(({ name }) => foldKey(name))
-        const outline = valueOf(properties, 'outlineLvl') ?? chain.find((each) => each.outline !== undefined)?.outline
+        const named: readonly string[] = chain.map((style) => foldKey(valueOf(style, 'name') ?? ''))
+        const outlines = [properties, ...chain.map((style) => childNamed(style, 'pPr'))].map((each) =>
+          valueOf(each, 'outlineLvl'),
+        )
+        const outline = outlines.find((each) => each !== undefined)
         const rank = named.map((each) => /^heading ?([1-6])$/.exec(each)?.[1]).find(Boolean)
         const byOutline = /^[0-5]$/.test(outline ?? '') ? String(Number(outline) + 1) : undefined
         const kind = named.some((each) => /^toc ?\d/.test(each)) ? 'toc' : named.includes('title') ? 'title' : undefined
@@ -144,34 +136,15 @@ class Copier {
     if (number !== '') place.set('mark', number)
   }
 
-  /** A style and those that it is based on. */
-  #chain(id: string | undefined): readonly Style[] {
-    const chain: Style[] = []
-    for (let next = this.#styles.get(id ?? ''); next !== undefined; next = this.#styles.get(next.basedOn ?? '')) {
-      chain.push(next)
-      if (chain.length === STYLES_MAX) break
-    }
-    return chain
-  }
-
   /** A property of a run: its own, else that of its style, of its paragraph's, or of the document. */
   #property(run: MarkupElement, paragraph: MarkupElement | undefined, name: string): MarkupElement | undefined {
     const own = childNamed(run, 'rPr')
     const chain = [valueOf(own, 'rStyle'), valueOf(childNamed(paragraph, 'pPr'), 'pStyle')].flatMap((id) =>
       this.#chain(id),
     )
-    return [own, ...chain.map((style) => style.run), this.#defaults]
+    return [own, ...chain.map((style) => childNamed(style, 'rPr')), this.#defaults]
       .map((properties) => childNamed(properties, name))
       .find((found) => found !== undefined)
-  }
-}
-
-function styleOf(style: MarkupElement): Style {
-  return {
-    name: valueOf(style, 'name') ?? '',
-    basedOn: valueOf(style, 'basedOn'),
-    outline: valueOf(childNamed(style, 'pPr'), 'outlineLvl'),
-    run: childNamed(style, 'rPr'),
   }
 }
 

@@ -1,7 +1,7 @@
 import { foldKey } from '#core/identity/fold.ts'
 import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
-import { valueOf } from './docx-lists.ts'
+import { valueOf } from './docx-styles.ts'
 import { wordTree } from './docx-tree.ts'
 import NAMES from './names/docx.json' with { type: 'json' }
 import { CONTENTS, lead, LOWERED, marked, RAISED, type Role } from './roles.ts'
