@@ -67,26 +67,18 @@ export class TextWriter {
     if (/^\s/.test(value)) this.separate('space')
     if (trimmed === '') return
     const from = start + value.indexOf(trimmed)
-    const written = trimmed.replaceAll(/\s+/g, ' ')
-    this.#flush()
-    this.#pieces.push({ at: this.#length, length: written.length, from, to: from + trimmed.length })
-    this.#push(written)
+    this.#write(trimmed.replaceAll(/\s+/g, ' '), { from, to: from + trimmed.length })
     if (/\s$/.test(value)) this.separate('space')
   }
 
-  #write(text: string): void {
-    this.#flush()
-    this.#push(text)
-  }
-
-  #flush(): void {
-    if (this.#length > 0) this.#push(GAPS[this.#gap])
+  /** @param span of the texts of the file; a mark has none. */
+  #write(text: string, span?: { readonly from: number; readonly to: number }): void {
+    const gap = this.#length > 0 ? GAPS[this.#gap] : ''
+    const at = this.#length + gap.length
+    if (span !== undefined) this.#pieces.push({ at, length: text.length, from: span.from, to: span.to })
+    this.#parts.push(gap, text)
+    this.#length = at + text.length
     this.#gap = 'none'
     this.#holdsLine = false
-  }
-
-  #push(text: string): void {
-    this.#parts.push(text)
-    this.#length += text.length
   }
 }

@@ -72,10 +72,32 @@ export function withWindow(vocabulary: Vocabulary, day: string | undefined, from
 
 /** Notes at each element why its text is no law in force, and returns what was not understood. */
 export function markStanding(root: MarkupElement, vocabulary: Vocabulary): readonly ReaderLoss[] {
-  const marker = new Marker(vocabulary)
-  marker.mark(root, false)
-  return marker.losses
+  const losses = new Map<string, { count: number; line: number }>()
+  const lose: Lose = (name, line) => {
+    const found = losses.get(name)
+    if (found !== undefined) found.count += 1
+    else if (losses.size < READER_BOUNDS.warningsMax) losses.set(name, { count: 1, line })
+  }
+  /** Returns whether an element holds text. One that holds struck or hidden text alone is so itself. */
+  function mark(element: MarkupElement, isApart: boolean): boolean {
+    element.standing = isApart ? struckOf(element, vocabulary) : statedStanding(element, vocabulary, lose)
+    const apart = isApart || vocabulary.apart.has(element.name)
+    let [isShown, gone]: [boolean, Standing | undefined] = [false, undefined]
+    for (const child of element.children) {
+      if (child.kind === 'text') isShown ||= /\S/.test(child.value)
+      else if (mark(child, apart))
+        if (isNoText(child.standing)) gone ??= child.standing
+        else isShown = true
+    }
+    if (!isShown) element.standing ??= gone
+    return isShown || gone !== undefined
+  }
+  mark(root, false)
+  return Array.from(losses, ([name, found]) => ({ name, ...found }))
 }
+
+/** Notes what is not understood, and the line where it stands. */
+type Lose = (name: string, line: number) => void
 
 /** A value of an attribute that says that something is out of force. */
 const SAYS_STANDING =
@@ -91,68 +113,34 @@ function maySay(attribute: string, value: string): boolean {
   return words.some((word) => MAY_SAY.test(foldKey(word)))
 }
 
-class Marker {
-  readonly #vocabulary: Vocabulary
-  readonly #losses = new Map<string, { count: number; line: number }>()
-
-  constructor(vocabulary: Vocabulary) {
-    this.#vocabulary = vocabulary
-  }
-
-  get losses(): readonly ReaderLoss[] {
-    return Array.from(this.#losses, ([name, found]) => ({ name, ...found }))
-  }
-
-  /** Returns whether an element holds text. One that holds struck or hidden text alone is so itself. */
-  mark(element: MarkupElement, isApart: boolean): boolean {
-    element.standing = isApart ? this.#struckOf(element) : this.#standingOf(element)
-    const apart = isApart || this.#vocabulary.apart.has(element.name)
-    let [isShown, gone]: [boolean, Standing | undefined] = [false, undefined]
-    for (const child of element.children) {
-      if (child.kind === 'text') isShown ||= /\S/.test(child.value)
-      else if (this.mark(child, apart))
-        if (isNoText(child.standing)) gone ??= child.standing
-        else isShown = true
+function statedStanding(element: MarkupElement, vocabulary: Vocabulary, lose: Lose): Standing | undefined {
+  const { elements, attributes, out, values } = vocabulary
+  const { name, line } = element
+  if (!elements.has(name) && element.namespace !== MATHML) lose(`element ${name}`, line)
+  let found = out.get(name) ?? vocabulary.standingOf?.(element)
+  for (const [attribute, written] of element.attributes) {
+    const value = written.trim()
+    const table = values.get(attribute)
+    const stated = table === undefined ? presented(attribute, value) : table.get(value)
+    if (stated === 'unread') {
+      if (element.children.length > 0) lose(`${attribute}="${value.slice(0, 40)}"`, line)
+      continue
     }
-    if (!isShown) element.standing ??= gone
-    return isShown || gone !== undefined
+    if (stated === undefined) {
+      const isKnown = table === undefined && isNamed(attribute, attributes)
+      if (!isKnown && table === undefined) lose(`attribute ${attribute}`, line)
+      else if (!isKnown || maySay(attribute, value)) lose(`${attribute}="${value.slice(0, 40)}"`, line)
+    } else if (stated !== 'in force') found ??= stated
   }
+  return found
+}
 
-  #standingOf(element: MarkupElement): Standing | undefined {
-    const { elements, attributes, out, values, standingOf } = this.#vocabulary
-    const { name, line } = element
-    if (!elements.has(name) && element.namespace !== MATHML) this.#lose(`element ${name}`, line)
-    let found = out.get(name) ?? standingOf?.(element)
-    for (const [attribute, written] of element.attributes) {
-      const value = written.trim()
-      const table = values.get(attribute)
-      const stated = table === undefined ? presented(attribute, value) : table.get(value)
-      if (stated === 'unread') {
-        if (element.children.length > 0) this.#lose(`${attribute}="${value.slice(0, 40)}"`, line)
-        continue
-      }
-      if (stated === undefined) {
-        const isKnown = table === undefined && isNamed(attribute, attributes)
-        if (!isKnown && table === undefined) this.#lose(`attribute ${attribute}`, line)
-        else if (!isKnown || maySay(attribute, value)) this.#lose(`${attribute}="${value.slice(0, 40)}"`, line)
-      } else if (stated !== 'in force') found ??= stated
-    }
-    return found
-  }
-
-  /** Of data about the document, what is struck or hidden alone is none. */
-  #struckOf({ name, attributes }: MarkupElement): Standing | undefined {
-    const shown = [...attributes]
-      .map(([attribute, value]) => presented(attribute, value))
-      .find((each) => each !== undefined && each !== 'unread')
-    return this.#vocabulary.out.get(name) ?? shown
-  }
-
-  #lose(name: string, line: number): void {
-    const found = this.#losses.get(name)
-    if (found !== undefined) found.count += 1
-    else if (this.#losses.size < READER_BOUNDS.warningsMax) this.#losses.set(name, { count: 1, line })
-  }
+/** Of data about the document, what is struck or hidden alone is none. */
+function struckOf({ name, attributes }: MarkupElement, { out }: Vocabulary): Standing | undefined {
+  const shown = [...attributes]
+    .map(([attribute, value]) => presented(attribute, value))
+    .find((each) => each !== undefined && each !== 'unread')
+  return out.get(name) ?? shown
 }
 
 /** Attributes that begin with `data-` and `aria-` have any name in HTML, but none that speaks of standing. */
