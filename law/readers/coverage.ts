@@ -1,6 +1,7 @@
 import { READER_BOUNDS } from './bounds.ts'
 import type { Omitted, Provision } from './document.ts'
-import { xpathOf, type MarkupText, type MarkupTree } from './tree.ts'
+import { withoutSpace } from './text.ts'
+import { xpathOf, type MarkupTree } from './tree.ts'
 
 /** How much of a body lies in exactly one passage or in one named omission; white space does not count. */
 export interface Coverage {
@@ -25,16 +26,15 @@ export function coverageOf(
   provisions: readonly Provision[],
   omitted: readonly Omitted[],
 ): Coverage {
-  const last = tree.texts.at(-1)
-  const holders = new Uint8Array(last === undefined ? 0 : last.start + last.value.length)
+  const joined = tree.texts.map(({ value }) => value).join('')
+  const holders = new Uint8Array(joined.length)
   const by: Record<string, number> = {}
   const claims = [
     ...provisions.flatMap(({ pieces }) => pieces.map(({ from, to }) => ({ from, to, rule: PASSAGES }))),
     ...omitted,
   ]
   for (const { from, to } of claims) for (let at = from; at < to; at += 1) holders[at] = (holders[at] ?? 0) + 1
-  const counted = nonBlankCounter(tree.texts)
-  for (const { rule, from, to } of claims) by[rule] = (by[rule] ?? 0) + counted(from, to)
+  for (const { rule, from, to } of claims) by[rule] = (by[rule] ?? 0) + withoutSpace(joined.slice(from, to)).length
   let [characters, uncovered] = [0, 0]
   const remainder: { line: number; xpath: string; text: string }[] = []
   for (const text of tree.texts) {
@@ -57,14 +57,4 @@ export function coverageOf(
       })
   }
   return { characters, by, remainder, uncovered }
-}
-
-/** Returns a function that counts the characters of a range which are no white space. */
-function nonBlankCounter(texts: readonly MarkupText[]): (from: number, to: number) => number {
-  const last = texts.at(-1)
-  const before = new Uint32Array(last === undefined ? 1 : last.start + last.value.length + 1)
-  for (const { start, value } of texts)
-    for (let at = 0; at < value.length; at += 1)
-      before[start + at + 1] = (before[start + at] ?? 0) + (/\s/.test(value.charAt(at)) ? 0 : 1)
-  return (from, to) => (before[to] ?? 0) - (before[from] ?? 0)
 }

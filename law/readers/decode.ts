@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { UnreadableFile } from './tree.ts'
 
 const BYTE_ORDER_MARKS: readonly (readonly [readonly number[], string])[] = [
@@ -38,34 +39,17 @@ function decoderOf(encoding: string): { readonly encoding: string; decode(bytes:
   }
 }
 
-/** Bytes of one read while the first bad line is searched. */
-const BLOCK = 4_096
-
+/** The line of the first byte that is not in the encoding: the bytes before it can be decoded. */
 function lineOfFault(bytes: Uint8Array, encoding: string): number {
-  const decoder = new TextDecoder(encoding, { fatal: true })
-  let line = 1
-  for (let from = 0; from < bytes.length; from += BLOCK) {
-    const block = bytes.subarray(from, from + BLOCK)
+  const decoded = (length: number): string | undefined => {
     try {
-      line += decoder.decode(block, { stream: true }).split('\n').length - 1
+      return new TextDecoder(encoding, { fatal: true }).decode(bytes.subarray(0, length), { stream: true })
     } catch {
-      return line + linesBeforeFault(block, encoding)
+      return undefined
     }
   }
-  return line
-}
-
-function linesBeforeFault(block: Uint8Array, encoding: string): number {
-  const decoder = new TextDecoder(encoding, { fatal: true })
-  let lines = 0
-  for (const byte of block) {
-    try {
-      if (decoder.decode(Uint8Array.of(byte), { stream: true }).includes('\n')) lines += 1
-    } catch {
-      return lines
-    }
-  }
-  return lines
+  const whole = firstIndex(bytes.length, (index) => decoded(index + 1) === undefined)
+  return (decoded(whole) ?? '').split('\n').length
 }
 
 /** Returns the encoding that an XML declaration states (XML 1.0, section 4.3.3). */

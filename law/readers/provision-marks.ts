@@ -1,4 +1,5 @@
 import { foldKey } from '#core/identity/fold.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { ANNEX_RANK, divisionRank } from './eur-lex-divisions.ts'
 import NAMES from './names/words.json' with { type: 'json' }
 import { romanOf } from './written-number.ts'
@@ -222,14 +223,9 @@ function longestRising(marks: readonly Found[]): readonly Found[] {
   const ends: number[] = []
   const before: number[] = []
   for (const [index, { order }] of marks.entries()) {
-    let [low, high] = [0, ends.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (compare(marks[ends[middle] ?? 0]?.order, order) <= 0) low = middle + 1
-      else high = middle
-    }
-    before[index] = ends[low - 1] ?? -1
-    ends[low] = index
+    const length = firstIndex(ends.length, (at) => compare(marks[ends[at] ?? 0]?.order, order) > 0)
+    before[index] = ends[length - 1] ?? -1
+    ends[length] = index
   }
   const run: Found[] = []
   for (let index = ends.at(-1) ?? -1; index !== -1; index = before[index] ?? -1) {

@@ -19,45 +19,21 @@ export function parseRecordJson(text: string): unknown {
   }
 }
 
+/** Strings of a JSON text; a colon behind one makes it a key. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g
+
 /** True if an object in a JSON text, which must be valid, has a key twice: readers differ in which value they take. */
 export function repeatsKey(json: string): boolean {
-  const keysOfOpen: (Set<string> | undefined)[] = []
-  for (let at = 0; at < json.length; at += 1) {
-    const character = json[at]
-    if (character === '{') keysOfOpen.push(new Set())
-    if (character === '[') keysOfOpen.push(undefined)
-    if (character === '}' || character === ']') keysOfOpen.pop()
-    if (character !== '"') continue
-    const end = endOfString(json, at)
-    if (isKey(json, end)) {
-      const keys = keysOfOpen.at(-1)
-      const key = keyOf(json.slice(at, end))
-      if (keys?.has(key) === true) return true
-      keys?.add(key)
-    }
-    at = end - 1
+  let written = 0
+  for (const [, colon] of json.matchAll(STRING)) if (colon !== undefined) written += 1
+  let kept = 0
+  const waiting: unknown[] = [JSON.parse(json)]
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== 'object' || value === null) continue
+    if (!Array.isArray(value)) kept += Object.keys(value).length
+    for (const each of Object.values(value)) waiting.push(each)
   }
-  return false
-}
-
-/** Returns the offset after a string that starts at a quote. */
-function endOfString(json: string, start: number): number {
-  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (json[end - 1 - backslashes] === '\\') backslashes += 1
-    if (backslashes % 2 === 0) return end + 1
-  }
-  return json.length
-}
-
-function isKey(json: string, end: number): boolean {
-  let at = end
-  while (' \t\n\r'.includes(json.charAt(at)) && at < json.length) at += 1
-  return json[at] === ':'
-}
-
-function keyOf(written: string): string {
-  return written.includes('\\') ? z.string().parse(JSON.parse(written)) : written.slice(1, -1)
+  return kept < written
 }
 
 function holdsNumber({ id, _id, metadata }: z.infer<typeof recordSchema>): boolean {

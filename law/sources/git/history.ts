@@ -1,4 +1,5 @@
 import { OperatorError } from '#core/platform/errors.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { GIT_BOUNDS } from './bounds.ts'
 import type { GitObjects } from './objects.ts'
 
@@ -9,13 +10,6 @@ export interface Commit {
   readonly kind: string
   /** Day of its trailer `Source-Date`. */
   readonly sourceDate: string | undefined
-}
-
-/** A file that a commit adds, changes or, without a blob, removes. */
-export interface Change {
-  readonly path: string
-  readonly commit: Commit
-  readonly blob: string | undefined
 }
 
 /** Returns the commits that the branch of HEAD has had, oldest first: of a merge its first parent. */
@@ -54,12 +48,8 @@ interface Tree {
   readonly starts: readonly number[]
 }
 
-/** Yields what each commit changes below `wanted` folders, in the order of the commits. */
-export async function* changesOf(
-  objects: GitObjects,
-  commits: readonly Commit[],
-  onCommit: (done: number) => void,
-): AsyncGenerator<Change> {
+/** Yields the files that each commit adds, changes or, without a blob, removes, in the order of the commits. */
+export async function* changesOf(objects: GitObjects, commits: readonly Commit[], onCommit: (done: number) => void) {
   const differ = createDiffer(objects)
   for (const [index, commit] of commits.entries()) {
     onCommit(index)
@@ -192,11 +182,5 @@ function commonEnd(one: Buffer, other: Buffer): number {
 
 /** The last start at or before an offset. */
 function startBefore(starts: readonly number[], at: number): number {
-  let [low, high] = [0, starts.length - 1]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if ((starts[middle] ?? 0) <= at) low = middle
-    else high = middle - 1
-  }
-  return starts[low] ?? 0
+  return starts[firstIndex(starts.length, (index) => (starts[index] ?? 0) > at) - 1] ?? 0
 }
