@@ -20,13 +20,6 @@ const EXPLICIT_REFERENCES_MAX = 100
 const LABEL_CITATIONS_MAX = 8
 const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
 
-/** The references of a query; each list is in order, and no two references overlap. */
-export interface QueryReferences {
-  readonly certain: readonly ExplicitReference[]
-  /** They count only if the corpus holds them: `GDPR 17`, or an article in small letters without an act (`art. 970`). */
-  readonly ifHeld: readonly ExplicitReference[]
-}
-
 /**
  * Returns the provisions and acts that a query cites, in time linear in its length. The stages are: tokens (`lexer`) →
  * citations, found from left to right by `provisions`, `grammars` and `names` → what they refer back to (`antecedents`).
@@ -35,7 +28,7 @@ export interface QueryReferences {
  * its list, else the only act in the query if that act has such provisions. A provision left without an act counts only
  * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
  */
-export function referencesIn(query: string, aliases: ActAliases): QueryReferences {
+export function referencesIn(query: string, aliases: ActAliases) {
   const tokens = lex(query)
   const found = findCitations(tokens, aliases, EXPLICIT_REFERENCES_MAX)
   const { certain, ifHeld } = resolveCitations(found, tokens, aliases)

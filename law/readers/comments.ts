@@ -8,17 +8,11 @@ export interface Comment {
   readonly rule: string
 }
 
-export interface FoundComments {
-  readonly comments: readonly Comment[]
-  /** Offset of a comment, or of a struck or hidden element, that never ends. */
-  readonly openAt: number | undefined
-}
-
 /**
  * Finds HTML comments (CommonMark 0.31, section 6.6), elements that strike or hide, and `~~text~~` in the source of one
  * block. In Markdown, escapes and code spans hold none; within an HTML block neither exists. The cost is linear.
  */
-export function commentsIn(text: string, syntax: 'markdown' | 'html'): FoundComments {
+export function commentsIn(text: string, syntax: 'markdown' | 'html') {
   const comments: Comment[] = []
   const mark =
     syntax === 'markdown' ? /\\[!-/:-@[-`{-~]|`+|<!--|~~(?=[^\s~])|<\/?[a-z][^<>]*>/gi : /<!--|<\/?[a-z][^<>]*>/gi

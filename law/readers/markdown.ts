@@ -238,13 +238,6 @@ function addParagraphs(
   }
 }
 
-/** A row of a table: the ranges of its cells, by offsets in the file; an empty cell is an empty range. */
-interface MarkdownRow {
-  /** Line after the row, from 0. */
-  readonly end: number
-  readonly cells: readonly { readonly line: number; readonly from: number; readonly to: number }[]
-}
-
 const ROW = /^\*[ \t]+\*(?:[ \t]+(?=\S)|[ \t]*$)/
 const CELL = /^ {4}\*(?:[ \t]+(?=\S)|[ \t]*$)/
 const MORE = /^ {8,}\S/
@@ -254,7 +247,7 @@ const MORE = /^ {8,}\S/
  * undefined where none begins.
  * @param starts offset of each line, and of the end of the file.
  */
-function markdownRow(decoded: string, starts: readonly number[], from: number, to: number): MarkdownRow | undefined {
+function markdownRow(decoded: string, starts: readonly number[], from: number, to: number) {
   const lineAt = (line: number): string => decoded.slice(starts[line], starts[line + 1]).replace(/[\r\n]+$/, '')
   const [opened] = ROW.exec(lineAt(from)) ?? []
   if (opened === undefined) return undefined

@@ -59,20 +59,13 @@ export interface RoleContext {
 /** Decides what each element of a format is. */
 export type Roles = (element: MarkupElement, context: RoleContext) => Role
 
-/** Gives the role of an element by its name. */
-interface RolesByName {
-  (element: MarkupElement): Role | undefined
-  /** The names that have a role. */
-  readonly names: ReadonlySet<string>
-}
-
 export type RoleLine = readonly [role: Role | ((element: MarkupElement) => Role), names: string]
 
 /**
  * Returns a function that gives the role of an element by its name.
  * @param lines a role, or what decides it, and the names that have it, separated by spaces.
  */
-export function rolesByName(...lines: readonly RoleLine[]): RolesByName {
+export function rolesByName(...lines: readonly RoleLine[]) {
   const byName = new Map(lines.flatMap(([role, names]) => names.split(' ').map((name) => [name, role] as const)))
   const roleOf = (element: MarkupElement): Role | undefined => {
     const role = byName.get(element.name)

@@ -6,22 +6,15 @@ import { metadataOf, isPublished } from '#law/readers/markdown-fields.ts'
 import { cloneLocation } from '#law/sources/git/clone.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
 
-/** A user's corpus: its absolute path or the location of a clone, the folder that holds it, and how its records are read. */
-export interface CorpusFolder {
-  readonly source: string
-  readonly folder: string
-  /** undefined: its files, and a `source.yaml` beside them, say all. */
-  readonly mappingFile: string | undefined
-}
-
 const MAPPINGS = fileURLToPath(new URL('./mappings/', import.meta.url))
 
 /**
  * Finds the mapping of a user's corpus. It is `mapping.json` in the folder. Otherwise `corpus.jsonl` uses the built-in
- * mapping with the folder's name; Markdown needs none.
+ * mapping with the folder's name; Markdown needs none: its files, and a `source.yaml` beside them, say all.
+ * @returns its absolute path or the location of a clone, the folder that holds it, and how its records are read.
  * @throws OperatorError naming what is missing.
  */
-export function corpusFolderAt(path: string): CorpusFolder {
+export function corpusFolderAt(path: string) {
   const source = resolve(path)
   if (!existsSync(source))
     throw new OperatorError(`There is no corpus at ${path}: name a folder with corpus.jsonl or Markdown files.`)

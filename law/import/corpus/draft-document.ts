@@ -8,14 +8,6 @@ import { readBytes, readDocument, type ReadDocument } from '#law/readers/read.ts
 import { UnreadableFile } from '#law/readers/tree.ts'
 import { slugOf } from '#law/readers/heading-anchors.ts'
 
-/** A Markdown draft of a PDF or a Word document, for an editor to correct. */
-export interface DraftDocument {
-  readonly markdown: string
-  readonly provisions: number
-  /** Places that an editor should look at. */
-  readonly doubts: number
-}
-
 /** Formats whose structure is guessed. */
 const DRAFTED: ReadonlySet<string> = new Set(['pdf', 'docx'])
 const HEADING_DEPTH_MAX = 6
@@ -26,7 +18,7 @@ const HEADING_DEPTH_MAX = 6
  * in it. Fields that the original does not state stay empty.
  * @throws OperatorError for a file that is not read, or that needs no draft.
  */
-export async function draftDocument(path: string, name: string): Promise<DraftDocument> {
+export async function draftDocument(path: string, name: string) {
   try {
     const bytes = await readBytes(path)
     const read = await readDocument(name, bytes)
@@ -40,7 +32,7 @@ export async function draftDocument(path: string, name: string): Promise<DraftDo
   }
 }
 
-function drafted(read: ReadDocument, name: string, digest: string): DraftDocument {
+function drafted(read: ReadDocument, name: string, digest: string) {
   const { fields, provisions } = read
   const front = {
     document: slugOf(name.replace(/\.\w+$/, '')),

@@ -2,25 +2,15 @@ import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from '../bounds.ts'
 
-/** A regular expression of a mapping. Its cost is linear in the length of the text. */
-export interface Pattern {
-  /** True if the pattern matches somewhere in the text. */
-  readonly test: (text: string) => boolean
-  /** Returns the leftmost match, or undefined. */
-  readonly exec: (text: string) => PatternMatch | undefined
-}
-
 /** Groups of a match, by number and name; 0 is the whole match. A group that took no part is undefined. */
-export interface PatternMatch {
-  readonly group: (group: number | string) => string | undefined
-}
+export type PatternMatch = (group: number | string) => string | undefined
 
 /**
  * Compiles a pattern in RE2 syntax (https://github.com/google/re2/wiki/Syntax), which knows neither lookaround nor
  * back-references. It matches code points, as flag u does. `\s` is white space of ASCII, `[\s\p{Z}]` that of Unicode.
  * @throws PatternError with what is wrong.
  */
-export function compilePattern(source: string): Pattern {
+export function compilePattern(source: string) {
   const pattern = parsed(source)
   if (
     pattern.programSize() > IMPORT_BOUNDS.patternInstructionsMax ||
@@ -30,15 +20,14 @@ export function compilePattern(source: string): Pattern {
   const groups = pattern.groupCount()
   const names = pattern.namedGroups()
   return {
-    test: (text) => pattern.test(text),
-    exec: (text) => {
+    test: (text: string) => pattern.test(text),
+    /** The leftmost match. */
+    exec: (text: string): PatternMatch | undefined => {
       const matcher = pattern.matcher(text)
       if (!matcher.find()) return undefined
-      return {
-        group: (group) => {
-          const index = typeof group === 'number' ? group : (names[group] ?? -1)
-          return index < 0 || index > groups ? undefined : (matcher.group(index) ?? undefined)
-        },
+      return (group) => {
+        const index = typeof group === 'number' ? group : (names[group] ?? -1)
+        return index < 0 || index > groups ? undefined : (matcher.group(index) ?? undefined)
       }
     },
   }

@@ -115,7 +115,7 @@ function cut(value: string, charactersMax: number | undefined): string {
 
 /** Returns a function that writes the result of a match: `as` with `$1` and `$<name>` replaced. */
 function replacementWriter(as: string | undefined): (match: PatternMatch | undefined) => string | undefined {
-  if (as === undefined) return (match) => match?.group(1) ?? match?.group(0)
+  if (as === undefined) return (match) => match?.(1) ?? match?.(0)
   const parts = [...as.matchAll(/\$(?:(\d)|<(\w+)>)|[^$]+|\$/g)].map(([literal, index, name]) => ({
     literal,
     group: index === undefined ? name : Number(index),
@@ -123,7 +123,7 @@ function replacementWriter(as: string | undefined): (match: PatternMatch | undef
   return (match) => {
     if (match === undefined) return undefined
     let value = ''
-    for (const { literal, group } of parts) value = extended(value, group === undefined ? literal : match.group(group))
+    for (const { literal, group } of parts) value = extended(value, group === undefined ? literal : match(group))
     return value
   }
 }

@@ -45,18 +45,13 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
     const indent = indentOf(line)
     const items = numbersOf(line)
     const isRow = /^\s*\||\s\|(?:\s|$)/.test(line)
-    if (isRow)
-      open = withRow(open, line, {
-        indent,
-        at: index,
-        leadIn: () => lastOf(text.slice(open.at(-1)?.itemStart ?? from, index), separator),
-      })
+    const before = (): string => text.slice(open.at(-1)?.itemStart ?? from, index)
+    const place = { indent, at: index, leadIn: () => introduction(before(), separator) }
+    if (isRow) open = withRow(open, line, { ...place, leadIn: () => lastOf(before(), separator) })
     else if (line.trim() !== '') open = open.filter(({ style }) => style !== TABLE)
     if (isRow) previous = line
-    else if (items.length > 0) {
-      const before = text.slice(open.at(-1)?.itemStart ?? from, index)
-      open = withItem(open, items, { indent, at: index, leadIn: () => introduction(before, separator) })
-    } else if (afterBlank && line.trim() !== '') {
+    else if (items.length > 0) open = withItem(open, items, place)
+    else if (afterBlank && line.trim() !== '') {
       const ended = open.findIndex((list) => isHanging(list) && list.indent >= indent)
       if (ended !== -1) open = open.slice(0, ended)
       if (open.length === 0 && !INTRODUCES.test(previous)) from = index
@@ -65,8 +60,7 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
       if (last !== undefined) last.hanging ??= indent > last.indent
     }
     if (!isRow && items.length === 0 && line.trim() !== '') {
-      const before = text.slice(open.at(-1)?.itemStart ?? from, index)
-      open = withPlain(open, previous, { indent, at: index, leadIn: () => introduction(before, separator) })
+      open = withPlain(open, previous, place)
       if (open.length === 0 && afterBlank) from = index
     }
     if (line.trim() !== '') previous = line

@@ -9,24 +9,17 @@ import { IMPORT_BOUNDS } from '../bounds.ts'
 import { GAP, isTextWith } from './parts.ts'
 import { withoutSpace } from '#law/readers/text.ts'
 
-export interface PlaceReader {
-  /**
-   * The text at a place in the captured bytes of a file; undefined where nothing stands there.
-   * @throws UnreadableFile for a file whose format no reader knows.
-   */
-  textAt(path: string, selector: Selector): Promise<string | undefined>
-  close(): void
-}
+export type PlaceReader = ReturnType<typeof createPlaceReader>
 
 interface Opened {
   readonly path: string
   readonly file: number
   line?: { readonly offset: number; readonly pointed: (pointer: string) => string | undefined }
-  texts?: TreeTexts
+  texts?: ReturnType<typeof treeTexts>
 }
 
 /** Keeps the last file open and parsed, because neighbouring passages share it. */
-export function createPlaceReader(): PlaceReader {
+export function createPlaceReader() {
   let opened: Opened | undefined
   function open(path: string): Opened {
     if (opened?.path === path) return opened
@@ -38,7 +31,11 @@ export function createPlaceReader(): PlaceReader {
     opened = undefined
   }
   return {
-    async textAt(path, selector) {
+    /**
+     * The text at a place in the captured bytes of a file; undefined where nothing stands there.
+     * @throws UnreadableFile for a file whose format no reader knows.
+     */
+    async textAt(path: string, selector: Selector): Promise<string | undefined> {
       const held = open(path)
       switch (selector.type) {
         case 'DataPositionSelector':
@@ -127,18 +124,12 @@ function charactersOf(text: string, start: number, end: number): string {
 }
 
 /** The texts of a parsed file, by places. */
-interface TreeTexts {
-  /** Undefined where the tree has no such element, or its text is shorter. */
-  ofElement(selector: Extract<Selector, { type: 'XPathSelector' }>): string | undefined
-  /** Undefined where no line of the page has the corners. */
-  ofLines(selector: Extract<Selector, { type: 'PdfSelector' }>): string | undefined
-}
-
-function treeTexts({ root, texts }: MarkupTree): TreeTexts {
+function treeTexts({ root, texts }: MarkupTree) {
   const joined = texts.map(({ value }) => value).join('')
   const lines = new Map(texts.map(({ value, page, box }) => [`${page} ${box?.join(' ')}`, value]))
   return {
-    ofElement({ value, ranges }) {
+    /** Undefined where the tree has no such element, or its text is shorter. */
+    ofElement({ value, ranges }: Extract<Selector, { type: 'XPathSelector' }>) {
       const element = elementAt(root, value)
       const first = element === undefined ? undefined : firstOffset(element)
       if (first === undefined) return undefined
@@ -146,7 +137,8 @@ function treeTexts({ root, texts }: MarkupTree): TreeTexts {
       const parts = ranges.map(({ start, end }) => joined.slice(points(start), points(end)))
       return parts.some((part) => part === '') ? undefined : parts.join(' ')
     },
-    ofLines({ lines: wanted }) {
+    /** Undefined where no line of the page has the corners. */
+    ofLines({ lines: wanted }: Extract<Selector, { type: 'PdfSelector' }>) {
       const parts = wanted.map(({ page, quad: [left, top, right, , , bottom], start, end }) => {
         const text = lines.get(`${page} ${left} ${bottom} ${right} ${top}`)?.trimEnd()
         return text === undefined || start === undefined ? text : [...text].slice(start, end).join('')

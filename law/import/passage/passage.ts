@@ -19,14 +19,12 @@ export interface StagedRecord {
   /** Parts of the chunk_id of its passages; source id, part number and text are the others. */
   readonly chunkKey: readonly string[]
   readonly heading: string
-  readonly parts: readonly StagedPart[]
-}
-
-export interface StagedPart {
-  readonly text: string
-  readonly label: string
-  readonly anchor: string
-  readonly selector: Selector
+  readonly parts: readonly {
+    readonly text: string
+    readonly label: string
+    readonly anchor: string
+    readonly selector: Selector
+  }[]
 }
 
 /** A passage before the number of passages of its document is known. */

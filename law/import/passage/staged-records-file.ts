@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import type { KeptRecord } from '#law/import/staging/rows.ts'
-import { passagesOf, type Passage, type StagedRecord } from './passage.ts'
+import { passagesOf, type StagedRecord } from './passage.ts'
 
 /** A file of staged records, one a line, written in blocks of `spillBufferBytes`. */
 export interface StagedRecordsFile {
@@ -37,16 +37,13 @@ export async function withStagedRecordsFile<T>(path: string, use: (file: StagedR
   }
 }
 
-/** Reads the passages of kept records from the file of staged records. */
-export interface PassageReader {
-  passagesOf(kept: KeptRecord): readonly Passage[]
-  close(): void
-}
+export type PassageReader = ReturnType<typeof openPassageReader>
 
-export function openPassageReader(path: string, mapping: Pick<Mapping, 'revises'>): PassageReader {
+/** Reads the passages of kept records from the file of staged records. */
+export function openPassageReader(path: string, mapping: Pick<Mapping, 'revises'>) {
   const file = openSync(path, 'r')
   return {
-    passagesOf(kept) {
+    passagesOf(kept: KeptRecord) {
       const line = Buffer.allocUnsafe(kept.bytes)
       if (readSync(file, line, 0, kept.bytes, kept.offset) !== kept.bytes)
         throw new Error('the file of staged records ends early')

@@ -72,17 +72,10 @@ function* itemsOf(text: string, known: ReadonlySet<string>, bytesBefore: number)
   }
 }
 
-interface MarkdownParts {
-  readonly yaml: string
-  readonly body: string
-  /** Line of the file on which the body starts, from 1. */
-  readonly bodyLine: number
-}
-
 const LINE = /([^\r\n]*)(\r\n?|\n|$)/y
 
 /** Separates front matter and body: a line `---`, lines of YAML, a line `---` or `...`, and the rest. */
-function partsOf(text: string): MarkdownParts {
+function partsOf(text: string) {
   const yaml: string[] = []
   LINE.lastIndex = 0
   for (let number = 1; ; number += 1) {

@@ -42,13 +42,6 @@ export function cloneAt(location: string): CloneSource | undefined {
   return { path: fileURLToPath(url), since, only }
 }
 
-/** What the history of a clone holds. */
-export interface CloneHistory {
-  readonly commits: ReadonlySet<string>
-  readonly revisions: readonly Revision[]
-  readonly held: readonly HeldVersion[]
-}
-
 export type OnCloneProgress = (stage: string, done: number, total: number) => void
 
 interface CloneOptions {
@@ -70,7 +63,7 @@ const DEFAULT_LAYOUT: Layout = [{ directories: ['*'], path: '{directory}/{identi
  * Reads the history of a clone: each version of each file of law becomes a revision, or is held back by a reason.
  * @throws OperatorError for a clone that is broken, leads outside its folder or has a layout that is not understood.
  */
-export async function readClone(source: CloneSource, options: CloneOptions = {}): Promise<CloneHistory> {
+export async function readClone(source: CloneSource, options: CloneOptions = {}) {
   return await withObjects(source, options, (objects) => historyOf(objects, source, options))
 }
 
@@ -91,7 +84,7 @@ async function historyOf(
   objects: GitObjects,
   { since, only }: CloneSource,
   { onProgress = () => undefined, signal }: CloneOptions,
-): Promise<CloneHistory> {
+) {
   const commits = await commitsOf(objects, (done) => {
     signal?.throwIfAborted()
     onProgress('reading commits', done, 0)

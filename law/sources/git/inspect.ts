@@ -2,12 +2,7 @@ import { utcDay } from '#core/platform/time.ts'
 import { contradictsStatus, standingOf, stateOf } from '#law/readers/markdown-fields.ts'
 import { readClone, type CloneSource, type OnCloneProgress } from './clone.ts'
 
-/** What of a clone would be served, by country and rank, as `operator inspect` shows it. */
-export interface CloneInspection {
-  readonly path: string
-  readonly commits: number
-  readonly groups: readonly CloneGroup[]
-}
+export type CloneInspection = Awaited<ReturnType<typeof inspectClone>>
 
 export interface CloneGroup {
   readonly country: string
@@ -21,12 +16,15 @@ export interface CloneGroup {
   readonly not_served: Record<string, number>
 }
 
-/** @throws OperatorError as `readClone` does. */
+/**
+ * Returns what of a clone would be served, by country and rank, as `operator inspect` shows it.
+ * @throws OperatorError as `readClone` does.
+ */
 export async function inspectClone(
   source: CloneSource,
   onProgress: OnCloneProgress,
   today: string = utcDay(new Date()),
-): Promise<CloneInspection> {
+) {
   const { commits, revisions, held } = await readClone(source, { onProgress })
   const groups = new Map<string, CloneGroup & { acts: number; revisions: number; in_force: number; later: number }>()
   const groupOf = (front: ReadonlyMap<string, string>): NonNullable<ReturnType<typeof groups.get>> => {

@@ -18,26 +18,17 @@ export interface HeadingLine {
 }
 
 /** A line of Markdown that is parsed otherwise than its author may expect. */
-export interface BlockWarning {
+interface BlockWarning {
   /** Line of the file, from 1. */
   readonly line: number
   readonly message: string
-}
-
-export interface Blocks {
-  /** Offsets at which lines start. */
-  readonly starts: readonly number[]
-  readonly headings: readonly HeadingLine[]
-  /** HTML comments outside code, in order; they are no text. */
-  readonly comments: readonly Comment[]
-  readonly warnings: readonly BlockWarning[]
 }
 
 /**
  * Returns the structure of a Markdown text whose first line is `firstLine` of its file.
  * @throws UnreadableFile where it is not clear where its headings are.
  */
-export function blocksOf(body: string, firstLine: number): Blocks {
+export function blocksOf(body: string, firstLine: number) {
   const starts = lineStarts(body)
   const headings: HeadingLine[] = []
   const comments: Comment[] = []

@@ -1,4 +1,4 @@
-import { blocksOf, endsLikeSentence, lineOf, type BlockWarning, type HeadingLine } from './blocks.ts'
+import { blocksOf, endsLikeSentence, lineOf, type HeadingLine } from './blocks.ts'
 import { createCutter, createKeeper, textIn, type TextRange } from '#law/readers/comments.ts'
 import { anchorsOf, type HeadingAnchor } from '#law/readers/heading-anchors.ts'
 import { isBlank, withoutSpace } from '#law/readers/text.ts'
@@ -16,14 +16,6 @@ export interface Section extends HeadingAnchor {
   readonly below: string
   /** Offsets in the body of what the text was trimmed from. */
   readonly kept: readonly TextRange[]
-}
-
-export interface CutMarkdown {
-  readonly sections: readonly Section[]
-  /** What no section holds, in order. */
-  readonly omissions: readonly Omission[]
-  /** By line. */
-  readonly warnings: readonly BlockWarning[]
 }
 
 /** A part of a text that no passage holds, and the rule by which it is left out. */
@@ -44,7 +36,7 @@ const LEADING_TEXT: HeadingLine = { from: 0, to: 0, level: 0, written: '' }
  * @throws UnreadableFile where the structure is not clear, as with underlined text or a line that only looks like a
  * heading.
  */
-export function cutAtHeadings(body: string, firstLine: number): CutMarkdown {
+export function cutAtHeadings(body: string, firstLine: number) {
   const blocks = blocksOf(body, firstLine)
   const { headings, starts } = blocks
   const keep = createKeeper(blocks.comments)

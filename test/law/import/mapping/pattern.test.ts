@@ -51,8 +51,8 @@ describe('a pattern', () => {
         const pattern = compilePattern(written)
         const found = pattern.exec(subject)
         expect(pattern.test(subject)).toBe(expected !== null)
-        expect(found?.group(0)).toBe(expected?.[0])
-        expect(found?.group(1)).toBe(expected?.[1])
+        expect(found?.(0)).toBe(expected?.[0])
+        expect(found?.(1)).toBe(expected?.[1])
       }),
       { numRuns: 2_000 },
     )
