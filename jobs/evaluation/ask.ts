@@ -91,10 +91,15 @@ export async function embedQuestions(
   { embedder, signal }: Pick<AskContext, 'embedder' | 'signal'>,
 ): Promise<readonly Float32Array[]> {
   if (embedder === undefined) return []
-  const texts = questions.map(({ text, rewritten = [] }) => rewritten[0] ?? text)
-  const { vectors } = await embedder.embed(texts, 'query', signal)
-  if (vectors.length < texts.length) throw new Error('the embedder sent too few vectors')
-  return vectors
+  const embedded: Float32Array[] = []
+  for (let from = 0; from < questions.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
+    const batch = questions.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
+    const texts = batch.map(({ text, rewritten = [] }) => rewritten[0] ?? text)
+    const { vectors } = await embedder.embed(texts, 'query', signal)
+    if (vectors.length < texts.length) throw new Error('the embedder sent too few vectors')
+    embedded.push(...vectors)
+  }
+  return embedded
 }
 
 /** With the scores of a reader that ordered the passages, where they also decide. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { evenlySpaced, sampleVectors, vectorBlocks } from '#core/index/vectors/blocks.ts'
-import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createPause } from '#core/platform/pause.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { embedQuestions, findRows, type AskContext } from './ask.ts'
@@ -39,10 +38,8 @@ export async function filteredRecallOf(
   if (embedding === undefined) return undefined
   const { dimensions } = embedding
   const asked = evenlySpaced(questions.length, EVALUATION_BOUNDS.filteredQueries)
-  const vectors = await vectorsOf(
-    Array.from(asked, (at) => questions[at]?.text ?? ''),
-    context,
-  )
+  const texts = Array.from(asked, (at) => ({ text: questions[at]?.text ?? '', filters: undefined }))
+  const vectors = await embedQuestions(texts, context)
   const file = { path: join(folder, 'vectors.f32'), rows: passages, dimensions }
   const sampled = await sampleVectors(
     file,
@@ -60,17 +57,6 @@ export async function filteredRecallOf(
   })
   // The vectors of sampled rows are asked because there are too few questions.
   return { recall, questions: asked.length, sampledRows: sampled.length, fewRows: fewRowsAt(passages) }
-}
-
-async function vectorsOf(texts: readonly string[], context: AskContext): Promise<readonly Float32Array[]> {
-  const vectors: Float32Array[] = []
-  for (let from = 0; from < texts.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
-    const batch = texts
-      .slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
-      .map((text) => ({ text, filters: undefined }))
-    vectors.push(...(await embedQuestions(batch, context)))
-  }
-  return vectors
 }
 
 export type FilteredRecall = Readonly<Record<FilterKind, Readonly<Record<string, number>>>>
