@@ -59,14 +59,9 @@ export const CLML: MarkupFormat = {
 function firstLevelOf(root: MarkupElement): string {
   if (firstNamed(root, 'EURetained') !== undefined) return 'article'
   const minor = attribute(firstNamed(childNamed(root, 'Metadata'), 'DocumentMinorType'), 'Value') ?? ''
-  return firstNamed(root, 'P1')?.attributes.has('id') === true ? 'section' : (LEVELS.get(minor) ?? 'section')
+  if (firstNamed(root, 'P1')?.attributes.has('id') === true) return 'section'
+  return minor === 'order' ? 'article' : minor === 'regulation' || minor === 'rule' ? minor : 'section'
 }
-
-const LEVELS: ReadonlyMap<string, string> = new Map([
-  ['regulation', 'regulation'],
-  ['order', 'article'],
-  ['rule', 'rule'],
-])
 
 /** @param first what a provision of the first level is called: CLML has one element for sections, regulations and articles. */
 function createRoles(first: string): Roles {

@@ -172,12 +172,7 @@ function warningsOf({ tree: { root } }: ReadTree): readonly ReaderWarning[] {
   return message === undefined ? [] : [{ message, line: root.line, xpath: '/*[1]' }]
 }
 
-const BRACKETS: ReadonlyMap<string, readonly [string, string]> = new Map([
-  ['BRACKET', ['(', ')']],
-  ['BRACE', ['{', '}']],
-  ['SQBRACKET', ['[', ']']],
-  ['BAR', ['|', '|']],
-])
+const BRACKETS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.brackets))
 const SIGNS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.signs))
 /** A formula with more parts in one place is written without brackets that its layout stands for. */
 const SIBLINGS_MAX = 200
@@ -199,8 +194,8 @@ function formulaRole(element: MarkupElement): Role | undefined {
 }
 
 function expressionRole(element: MarkupElement): Role {
-  const brackets = BRACKETS.get(attribute(element, 'TYPE') ?? '') ?? (isGrouped(element) ? ['(', ')'] : ['', ''])
-  return marked(...brackets)
+  const [before = '', after] = BRACKETS.get(attribute(element, 'TYPE') ?? '') ?? (isGrouped(element) ? '()' : '')
+  return marked(before, after)
 }
 
 function raised(sign: string, element: MarkupElement): Role {
