@@ -18,14 +18,6 @@ export interface Section extends HeadingAnchor {
   readonly kept: readonly TextRange[]
 }
 
-/** A part of a text that no passage holds, and the rule by which it is left out. */
-export interface Omission {
-  /** Line of the file, from 1. */
-  readonly line: number
-  readonly rule: string
-  readonly text: string
-}
-
 /** The text before the first heading. */
 const LEADING_TEXT: HeadingLine = { from: 0, to: 0, level: 0, written: '' }
 
