@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { fork } from 'node:child_process'
+import { execFileSync, fork } from 'node:child_process'
 import { createServer, type Socket } from 'node:net'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'

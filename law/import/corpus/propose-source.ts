@@ -105,8 +105,8 @@ function guessesOf(texts: readonly (string | undefined)[]): ReadonlyMap<string, 
   const printed = text.match(
     /\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.\d{4}|\d{1,2} \p{L}{3,9} \d{4}|\p{L}{3,9} \d{1,2}, \d{4}/gu,
   )
-  const days = (printed ?? []).map((written) => dayIn(written) ?? dayInNumbers(written) ?? dayInWords(written))
-  const distinct = [...new Set(days.filter((day) => day !== undefined))].slice(0, GUESSED_DAYS_MAX)
+  const days = (printed ?? []).map((day) => dayIn(day) ?? dayInNumbers(day) ?? dayInWords(day))
+  const distinct = [...new Set(days.filter((each) => each !== undefined))].slice(0, GUESSED_DAYS_MAX)
   const guesses = new Map<string, string>()
   if (best !== undefined && best.score > 2 * (next?.score ?? 0)) guesses.set('language', `it reads as ${best.language}`)
   for (const field of ['published_at', 'effective_at'])
