@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
-import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
+import { ARTIFACT_SETTINGS, STORE_SETTINGS } from '#core/index/settings.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
@@ -9,7 +9,7 @@ import { transportFaults } from '#core/rpc/transport.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 
 export const SEARCH_NODE_VARIABLES = {
-  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  ...STORE_SETTINGS,
   MANIFEST_PUBLIC_KEY: ARTIFACT_SETTINGS.MANIFEST_PUBLIC_KEY,
   ...TRANSPORT_SETTINGS,
   ...ENGINE_SETTINGS,

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { Histogram, type Registry } from 'prom-client'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { collected, createRegistry, createTally, gauge, registerDisks } from '#core/platform/metrics.ts'
@@ -14,7 +13,7 @@ export interface Observed {
   readonly versions: Pick<Versions, 'costs' | 'damaged'>
   /** Versions that the node is to serve. */
   readonly wanted: () => readonly string[]
-  readonly store: Pick<ArtifactStore, 'servingFile'>
+  readonly store: Pick<ArtifactStore, 'root'>
   /** Path of this process's certificate. */
   readonly certificate: string | undefined
 }
@@ -43,7 +42,7 @@ export function createNodeMetrics() {
 
 function register(registry: Registry, { pool, versions, wanted, store, certificate }: Observed): void {
   registerCertificate(registry, certificate)
-  registerDisks(registry, { store: dirname(store.servingFile) })
+  registerDisks(registry, { store: store.root })
   gauge(registry, 'evidence_version_wanted', '1 for each version that is to be served.', ['version'], () =>
     wanted().map((version) => [{ version }, 1]),
   )

@@ -2,10 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { engineSettingsOf } from '#core/engine/settings.ts'
-import type { Manifest } from '#core/index/format/manifest.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore, type ArtifactStore } from '#core/index/format/store.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import type { Signed } from '#core/index/format/verify.ts'
+import { StoreError } from '#core/platform/errors.ts'
 import type { Log } from '#core/platform/log.ts'
 import { serverCredentials } from '#core/rpc/transport.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
@@ -26,7 +28,8 @@ export type SearchNode = Awaited<ReturnType<typeof startSearchNode>>
 /** Creates the parts of a search node in start order, then listens. */
 export async function startSearchNode(config: SearchNodeConfig, log: Log, engineChecks?: EngineCheckOptions) {
   const credentials = serverCredentials(config.SEARCH_LISTEN, config)
-  const store = createArtifactStore(config.ARTIFACT_STORE)
+  const inUse = (): string[] => [...serving.wanted(), ...versions.status().map(({ versionId }) => versionId)]
+  const store = openArtifactStore(config, { inUse })
   const verifier = startVerifier()
   const pool = new SearchPool({
     threads: config.SEARCH_THREADS,
@@ -36,7 +39,9 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log, engine
   const versions = new Versions({
     artifactFolder: (versionId) => store.artifactFolder(versionId),
     async verify(folder, digest) {
-      const manifest = await verifyOrRefuse(verifier, { folder, publicKeysDer: config.MANIFEST_PUBLIC_KEY, digest })
+      const isMapped = versions.loaded().some(({ artifact }) => artifact.folder === folder)
+      const signed = { publicKeysDer: config.MANIFEST_PUBLIC_KEY, digest }
+      const manifest = await verifiedCopy({ store, verifier, isMapped }, folder, signed)
       await engines.verify(artifactRef(folder, manifest))
       return manifest
     },
@@ -54,8 +59,9 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log, engine
   const server = createServer({ pool, versions, metrics, log })
   const scrub = startScrub(versions, config.MANIFEST_PUBLIC_KEY, log)
   const engines = startEngineChecks(config, versions, log, engineChecks)
+  const list = (): Promise<string | undefined> => store.readText(store.servingFile)
   const { MANIFEST_PUBLIC_KEY: publicKeysDer, SEARCH_TLS_CERT: certificate } = config
-  const serving = startServing({ file: store.servingFile, publicKeysDer, versions, onServing: server.serve, log })
+  const serving = startServing({ list, publicKeysDer, versions, onServing: server.serve, log })
   metrics.observe({ pool, versions, wanted: serving.wanted, store, certificate })
   async function endThreads(): Promise<void> {
     serving.stop()
@@ -87,6 +93,12 @@ function readyState(versions: Versions, wanted: readonly string[]) {
   return { faults: [], loaded, missing: wanted.filter((id) => !loaded.includes(id)) }
 }
 
+function refuse(error: unknown): never {
+  if (error instanceof StoreError) throw new NodeError('UNAVAILABLE', error.message, { cause: error })
+  if (!(error instanceof ArtifactError)) throw error
+  throw new NodeError(error.absent ? 'UNAVAILABLE' : 'DATA_LOSS', error.message, { cause: error })
+}
+
 /** The thread that hashes artifacts. It ends after an idle period. */
 function startVerifier(): Piscina<VerifyTask, Verified> {
   return new Piscina({
@@ -101,8 +113,18 @@ function startVerifier(): Piscina<VerifyTask, Verified> {
   })
 }
 
-async function verifyOrRefuse(verifier: Piscina<VerifyTask, Verified>, task: VerifyTask): Promise<Manifest> {
-  const verified = await verifier.run(task)
-  if ('fault' in verified) throw new NodeError(verified.absent ? 'UNAVAILABLE' : 'DATA_LOSS', verified.fault)
-  return verified.manifest
+interface CopyDeps {
+  readonly store: ArtifactStore
+  readonly verifier: Piscina<VerifyTask, Verified>
+  /** The version is served from the copy now. */
+  readonly isMapped: boolean
+}
+
+async function verifiedCopy({ store, verifier, isMapped }: CopyDeps, folder: string, signed: Signed) {
+  await store.fetch(folder, signed).catch(refuse)
+  const verified = await verifier.run({ folder, ...signed })
+  if (!('fault' in verified)) return verified.manifest
+  if (!verified.absent && (await store.discard(folder)) && !isMapped)
+    throw new NodeError('UNAVAILABLE', `The copy was damaged and is fetched again. ${verified.fault}`)
+  return refuse(new ArtifactError(verified.fault, verified))
 }

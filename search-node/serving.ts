@@ -1,5 +1,3 @@
-import { readFile, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { servedVersions } from '#core/domain/version-chain.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -8,8 +6,8 @@ import { NodeError } from './node-error.ts'
 import type { Versions } from './versions.ts'
 
 interface ServingDeps {
-  /** Signed entries of the versions to serve. */
-  readonly file: string
+  /** Signed entries of the versions to serve; undefined: no version was active yet. */
+  readonly list: () => Promise<string | undefined>
   readonly publicKeysDer: readonly Uint8Array[]
   readonly versions: Pick<Versions, 'prepare'>
   /** Called once all listed versions are loaded, except those whose files are damaged. */
@@ -30,7 +28,7 @@ export function startServing(deps: ServingDeps): { wanted(): readonly string[]; 
   async function run(): Promise<void> {
     for (let failures = 0; !signal.aborted;) {
       try {
-        const list = await listIn(deps.file)
+        const list = (await deps.list()) ?? '[]'
         wanted = servedVersions(list, deps.publicKeysDer).map(({ versionId }) => versionId)
         if (list !== loaded && (await loadAll(deps, list, signal))) {
           loaded = list
@@ -49,17 +47,6 @@ export function startServing(deps: ServingDeps): { wanted(): readonly string[]; 
   }
   void run()
   return { wanted: () => wanted, stop: () => stopping.abort() }
-}
-
-/** A store without a list has no active version yet. @throws Error where the store itself cannot be read. */
-async function listIn(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    await stat(dirname(file))
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '[]'
-    throw error
-  }
 }
 
 /** @returns whether nothing is left to try. */

@@ -30,7 +30,7 @@ const STEPS: readonly string[] = [...CHECKS, 'tests']
 const SUITES = {
   default: [['parts', 'contract']],
   soak: [['parts', 'long', 'services', 'contract']],
-  all: [['parts', 'long', 'services', 'contract'], ['tools'], ['engine']],
+  all: [['parts', 'long', 'services', 'contract'], ['tools', 'objects'], ['engine']],
 } as const satisfies Readonly<Record<string, readonly (readonly string[])[]>>
 type Suite = keyof typeof SUITES
 const isSuite = (name: string): name is Suite => Object.hasOwn(SUITES, name)

@@ -8,6 +8,9 @@ const CONTRACT = ['test/contract/**/*.test.ts']
 /** Versions in an OpenSearch cluster, which needs a JDK. `npm run test:all` runs them. */
 const ENGINE = ['test/engine/**/*.test.ts']
 
+/** A server that speaks S3, which pip fetches once. `npm run test:all` runs them. */
+const OBJECTS = ['test/object-store/**/*.test.ts']
+
 /** Command lines that serve the development, and imports of whole corpora. `npm run test:all` runs them. */
 const TOOLS = [
   'test/bench/**/*.test.ts',
@@ -83,7 +86,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...CONTRACT, ...TOOLS, ...SERVICES, ...ENGINE, ...LONG],
+          exclude: [...CONTRACT, ...TOOLS, ...SERVICES, ...ENGINE, ...OBJECTS, ...LONG],
         },
       },
       { extends: true, test: { name: 'long', include: LONG, exclude: SERVICES } },
@@ -108,6 +111,7 @@ export default defineConfig({
         extends: true,
         test: { name: 'tools', include: TOOLS, globalSetup: ['test/support/servers.ts'] },
       },
+      { extends: true, test: { name: 'objects', include: OBJECTS, globalSetup: ['test/support/servers.ts'] } },
       {
         extends: true,
         test: {

@@ -14,6 +14,10 @@ export const INDEX_BOUNDS = {
   /** Base64 of one byte for each of `embeddingDimensionsMax` dimensions. */
   probeCharactersMax: 5_464,
 
+  // Copies of an object store.
+  cacheMb: 51_200,
+  cacheMbMax: 16_777_216,
+
   // Signatures.
   /** Public keys under which the manifest of a version may be signed. */
   manifestKeysMax: 8,

@@ -1,5 +1,6 @@
+import { isAbsolute } from 'node:path'
 import { z } from 'zod'
-import { ed25519Key, url, type Variable } from '#core/platform/config.ts'
+import { ed25519Key, optional, url, wholeNumber, type Variable } from '#core/platform/config.ts'
 import { INDEX_BOUNDS } from './bounds.ts'
 
 const publicKey = ed25519Key('spki', 44)
@@ -16,12 +17,29 @@ export const TRACE_DIR = {
   help: 'folder of the public source trace, which jobs write and the trace serves; the trace has no default',
 } as const satisfies Variable<string>
 
+/** Where artifacts, snapshots and reports are. */
+export const STORE_SETTINGS = {
+  ARTIFACT_STORE: {
+    schema: url('file:', 's3:').refine((text) => !text.startsWith('s3:') || new URL(text).hostname !== ''),
+    help:
+      'the folder of artifacts and snapshots as a file: URL, e.g. file:///var/lib/evidence, or s3://bucket/prefix of an ' +
+      'object store',
+  },
+  ARTIFACT_CACHE: {
+    schema: optional(z.string().refine(isAbsolute)),
+    help: 'absolute path of the folder of copies of an object store; a search node has one of its own',
+    fallback: 'none; an object store needs it',
+  },
+  ARTIFACT_CACHE_MAX_MB: {
+    schema: wholeNumber(1, INDEX_BOUNDS.cacheMbMax, INDEX_BOUNDS.cacheMb),
+    help: 'MiB that these copies may take; the least recently used ones go first, and none that is wanted',
+    fallback: String(INDEX_BOUNDS.cacheMb),
+  },
+} as const satisfies Record<string, Variable<unknown>>
+
 /** Variables of the artifact store, and of the signatures of its manifests. */
 export const ARTIFACT_SETTINGS = {
-  ARTIFACT_STORE: {
-    schema: url('file:'),
-    help: 'the folder of artifacts and snapshots as a file: URL, e.g. file:///var/lib/evidence',
-  },
+  ...STORE_SETTINGS,
   MANIFEST_PUBLIC_KEY: {
     schema: publicKeyList,
     help:

@@ -121,3 +121,15 @@ export function toServiceError(error: unknown): ServiceError {
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
 }
+
+/** A fault of the object store, which is the operator's to correct. */
+export class StoreError extends OperatorError {
+  override readonly name = 'StoreError'
+  /** A later try may succeed by itself. */
+  readonly passing: boolean
+
+  constructor(message: string, options: ErrorOptions & { readonly passing?: boolean } = {}) {
+    super(message, options)
+    this.passing = options.passing ?? false
+  }
+}

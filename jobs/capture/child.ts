@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listSources } from '#core/db/sources.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
 import { describeCause } from '#core/platform/log.ts'
 import { captureConfig, type CaptureConfig } from '#jobs/platform/config.ts'
 import { asProgram } from '#jobs/version-build/program.ts'
@@ -16,7 +16,7 @@ await asProgram<CaptureRun, CaptureConfig>(captureConfig, async ({ config, datab
     const sources = await listSources(database, null, CAPTURE_BOUNDS.sourcesMax)
     const source = sources.find(({ id }) => id === sourceId)
     if (source === undefined) return { outcome: 'removed' }
-    const store = createArtifactStore(config.ARTIFACT_STORE)
+    const store = openArtifactStore(config)
     const deps = { database, store, actor: SCHEDULED, roots: config.SOURCE_ROOTS, preparesBuilds: true }
     const captured = await captureSource(deps, source)
     const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()

@@ -110,7 +110,7 @@ async function filesOf(
   const hosts = new Set([url.hostname, ...source.hosts])
   const [before] = last
   // A store that lost the bytes gets them again.
-  const isKept = before !== undefined && existsSync(store.snapshotFile(before.sha256))
+  const isKept = before !== undefined && existsSync(await store.fetch(store.snapshotFile(before.sha256)))
   const input = { url: url.href, hosts, isPrivate: source.private, known: isKept ? before.headers : undefined }
   const fetched = await fetchInto(store, input)
   if (fetched.kind === 'unchanged') return last

@@ -25,8 +25,8 @@ export async function assertReadable(
   for (const { sourceName, sha256 } of files) {
     const earlier = before.get(sourceName)
     if (earlier === sha256 || (earlier === undefined && !isAddress)) continue
-    const path = store.snapshotFile(sha256)
-    const earlierPath = earlier === undefined ? undefined : store.snapshotFile(earlier)
+    const path = await store.fetch(store.snapshotFile(sha256))
+    const earlierPath = earlier === undefined ? undefined : await store.fetch(store.snapshotFile(earlier))
     try {
       await (isRecords
         ? assertRecords(path)

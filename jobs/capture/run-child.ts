@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { CAPTURE_OUTCOMES } from '#core/db/sources.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
 import { captureConfig, captureEnvironment, ownEnvironment } from '#jobs/platform/config.ts'
 import { runProgram, type ProgramOptions, type Unended } from '#jobs/version-build/run-program.ts'
 import { readingBounds } from './run-apart.ts'
@@ -37,12 +37,15 @@ const program = new URL('./child.ts', import.meta.url)
 /** Captures a source in its own process: a large file takes the memory and the time of that one alone. */
 export async function runCaptureChild(sourceId: string, options: ProgramOptions): Promise<CaptureRun | Unended> {
   const environment = captureEnvironment(options.environment ?? ownEnvironment())
-  const { ARTIFACT_STORE: store, SOURCE_ROOTS: roots } = captureConfig(environment)
-  const folder = fileURLToPath(store)
+  const { SOURCE_ROOTS: roots, ...settings } = captureConfig(environment)
+  const { root: folder } = openArtifactStore(settings)
+  const ofSdk = Object.entries(environment).flatMap(([name, path]) =>
+    /^AWS_\w+_FILE$/.test(name) && path ? [path] : [],
+  )
   return await runProgram(program, [sourceId], (raw) => runSchema.safeParse(raw).data, {
     bounds: readingBounds(options.heapMb ?? 0),
     ...options,
     environment,
-    folders: { read: [folder, ...roots], write: [folder] },
+    folders: { read: [folder, ...roots, ...ofSdk], write: [folder] },
   })
 }

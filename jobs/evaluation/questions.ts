@@ -127,7 +127,7 @@ export function queryWithQrels({ id, text, relevant, filters }: Omit<Question, '
  * @throws OperatorError when it is missing, too large, changed or malformed.
  */
 export async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise<readonly QueryWithQrels[]> {
-  const path = store.snapshotFile(sha256Hex)
+  const path = await store.fetch(store.snapshotFile(sha256Hex))
   const { size } = await stat(path).catch(() => ({ size: undefined }))
   if (size === undefined)
     throw new OperatorError(

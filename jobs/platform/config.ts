@@ -6,7 +6,8 @@ import { BACKUP_DATABASE_URL, DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
-import { ARTIFACT_SETTINGS, TRACE_DIR } from '#core/index/settings.ts'
+import type { StoreSettings } from '#core/index/format/store.ts'
+import { ARTIFACT_SETTINGS, STORE_SETTINGS, TRACE_DIR } from '#core/index/settings.ts'
 import {
   LOG_LEVEL,
   listenAddress,
@@ -111,7 +112,7 @@ export const JOBS_VARIABLES = {
 export const OPERATOR_VARIABLES = {
   DATABASE_URL,
   REDIS_URL,
-  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  ...STORE_SETTINGS,
   MANIFEST_PUBLIC_KEY: ARTIFACT_SETTINGS.MANIFEST_PUBLIC_KEY,
   ...EMBEDDING_SETTINGS,
   ...REWRITING_SETTINGS,
@@ -142,6 +143,9 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
     ...transportFaults(values.SEARCH_NODES === undefined ? [] : addressesOf(values.SEARCH_NODES), values),
     ...signingFaults(values),
     ...engineFaults(values),
+    ...(values.ARTIFACT_STORE?.startsWith('s3:') === true && values.TRACE_DIR === undefined
+      ? ['TRACE_DIR is missing: an object store does not hold the trace, so name a folder that all job workers share']
+      : []),
     ...movedFaults(environment, MOVED_VARIABLES),
   ])
   return withEncoder(config)
@@ -150,7 +154,7 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
 /** Variables of the process of a capture, which reads what others wrote, and so has no key that signs. */
 const CAPTURE_VARIABLES = {
   DATABASE_URL,
-  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  ...STORE_SETTINGS,
   SOURCE_ROOTS,
   LOG_LEVEL,
 } as const satisfies Variables
@@ -162,11 +166,30 @@ export function captureConfig(environment: NodeJS.ProcessEnv): CaptureConfig {
 
 /** The variables that `captureConfig` reads, and those of Node. */
 export function captureEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { DATABASE_URL: url } = captureConfig(environment)
+  const config = captureConfig(environment)
+  const { DATABASE_URL: url } = config
   const { DATABASE_URL_FILE: _, ...others } = environment
   const names = [...Object.keys(CAPTURE_VARIABLES), 'PATH']
   const kept = Object.entries(others).filter(([name]) => names.includes(name) || name.startsWith('NODE_'))
-  return { ...Object.fromEntries(kept), DATABASE_URL: url }
+  return { ...Object.fromEntries(kept), ...storeEnvironment(config, environment), DATABASE_URL: url }
+}
+
+/** The variables of a store, and those in which the AWS SDK finds region and credentials where it is remote. */
+export function storeEnvironment(
+  store: StoreSettings,
+  environment: NodeJS.ProcessEnv,
+): Readonly<Record<string, string>> {
+  const isRemote = store.ARTIFACT_STORE.startsWith('s3:')
+  const given = Object.entries({ ...(isRemote ? environment : {}), ...store }).filter(
+    ([name]) => Object.hasOwn(STORE_SETTINGS, name) || name === 'HOME' || name.startsWith('AWS_'),
+  )
+  return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])))
+}
+
+/** Lets the SDK find what this process was told. */
+export function adoptStoreEnvironment(environment: Readonly<Record<string, string>>): void {
+  const { ARTIFACT_STORE = 'file:' } = environment
+  Object.assign(process.env, storeEnvironment({ ARTIFACT_STORE }, environment))
 }
 
 /** What a build takes by itself, so that no version depends on what a worker was started with. */

@@ -27,13 +27,13 @@ export async function checkFile(store: ArtifactStore, version: VersionRow, file:
     changes: [store.changesFile(version.id), version.changes_sha256],
   } as const satisfies Record<ReviewedFile, unknown>
   const [path, sha256] = recorded[file]
-  return { file, path, state: await stateOf(path, sha256) }
+  return { file, path, state: await stateOf(store, path, sha256) }
 }
 
-async function stateOf(path: string, sha256: string | null): Promise<CheckedFile['state']> {
+async function stateOf(store: ArtifactStore, path: string, sha256: string | null): Promise<CheckedFile['state']> {
   if (sha256 === null) return 'not recorded'
   try {
-    return (await digestFile(path)).sha256 === sha256 ? 'as recorded' : 'altered'
+    return (await digestFile(await store.fetch(path))).sha256 === sha256 ? 'as recorded' : 'altered'
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 'missing'
     throw error
@@ -60,6 +60,7 @@ export async function assertArtifactAsRecorded(
 ): Promise<void> {
   const folder = store.artifactFolder(id)
   try {
+    await store.fetch(folder, { digest, publicKeysDer: store.publicKeysDer })
     await verifyArtifact(folder, store.publicKeysDer, digest)
   } catch (error) {
     if (!(error instanceof ArtifactError)) throw error

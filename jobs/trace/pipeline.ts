@@ -69,7 +69,7 @@ async function writeVersion(
   const target = join(folder, 'versions', id)
   const written = await readManifest(target, digest, store)
   if (written !== undefined) return { folder: target, manifest: written }
-  const artifactFolder = store.artifactFolder(id)
+  const artifactFolder = await store.fetch(store.artifactFolder(id))
   if (!existsSync(artifactFolder)) return undefined
   const manifest = await readManifest(artifactFolder, digest, store)
   if (manifest === undefined)

@@ -40,6 +40,7 @@ export async function buildArtifact(context: BuildContext, corpus: Corpus, vecto
   const folder = context.store.artifactFolder(versionId)
   await context.progress.begin('artifact', corpus.passages)
   await removeUnfinished(folder)
+  await context.store.fetch(folder)
   const written = await writeArtifact({
     artifactFolder: folder,
     versionId,
@@ -140,12 +141,13 @@ async function descriptionOf({ workFolder, knowledgeBase }: BuildContext): Promi
   )
 }
 
-/** Reads the artifact back: signature, sizes, hashes, consistency of its files, and every passage at its place. */
+/** Reads the artifact back, with every passage at its place; only what holds gets to search nodes. */
 export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact): Promise<void> {
   await context.progress.begin('verify', 0)
   await verifyArtifact(artifact.folder, context.publicKeysDer, artifact.manifestDigest)
   await verifyIndex(context, artifact.folder, artifact.manifest)
   await checkPlaces(context, artifact)
+  await context.store.publish(artifact.folder)
 }
 
 /**
@@ -157,7 +159,8 @@ async function checkPlaces(
   { source, store, signal }: Pick<BuildContext, 'source' | 'store' | 'signal'>,
   { folder, manifest }: { readonly folder: string; readonly manifest: Manifest },
 ): Promise<void> {
-  const files = new Map(source.snapshots.map(({ id, sha256 }) => [id, store.snapshotFile(sha256)]))
+  const files = new Map<string, string>()
+  for (const { id, sha256: name } of source.snapshots) files.set(id, await store.fetch(store.snapshotFile(name)))
   const leaves = await readFile(join(folder, 'passages.leaves'))
   const reader = createPlaceReader()
   try {

@@ -1,11 +1,11 @@
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
 import { readBuild, type BuildFence, type BuildRow } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import type { Database } from '#core/db/pool.ts'
-import { OperatorError } from '#core/platform/errors.ts'
+import { OperatorError, StoreError } from '#core/platform/errors.ts'
 import { describeCause, type Log } from '#core/platform/log.ts'
 import type { JobsConfig } from '#jobs/platform/config.ts'
 import { followSearchNodes } from '#jobs/platform/search-nodes.ts'
@@ -38,7 +38,7 @@ async function run(fence: BuildFence, build: BuildRow, { config, database, log, 
   const { buildId } = fence
   const parameters = buildParametersSchema.parse(build.parameters)
   const overtaken = new AbortController()
-  const store = createArtifactStore(config.ARTIFACT_STORE)
+  const store = openArtifactStore(config)
   const searchNodes = await followSearchNodes(config, log)
   try {
     return await runBuild({
@@ -76,8 +76,9 @@ async function run(fence: BuildFence, build: BuildRow, { config, database, log, 
 function failed(error: unknown, log: Log, buildId: string): FailedRun {
   if (error instanceof StaleBuild) return { outcome: 'overtaken' }
   log.warn('build run failed', { build_id: buildId }, error)
+  const passes = error instanceof StoreError && error.passing
   const isRefused = error instanceof OperatorError || error instanceof ArtifactError
-  if (isRefused || (error instanceof EmbeddingError && error.permanent))
+  if ((isRefused && !passes) || (error instanceof EmbeddingError && error.permanent))
     return { outcome: 'failed', kind: 'permanent', message: error.message }
   const kind = isOutOfMemory(error) ? 'out of memory' : 'transient'
   return { outcome: 'failed', kind, message: describeCause(error) }

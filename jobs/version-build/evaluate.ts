@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { readImported, type Imported } from '#core/db/imports.ts'
 import { readBuildStarter } from '#core/db/builds.ts'
 import { readStatedPolicy } from '#core/db/review-policies.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
@@ -71,10 +72,11 @@ export async function evaluateBuilt(
   })
   const page = renderPage(report, await reviewSections(context, corpus, artifact, report, compared?.shown ?? []))
   const files = {
-    report: await written(context.store.reportFile(versionId), page),
-    figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
+    report: await written(context.store, context.store.reportFile(versionId), page),
+    figures: await written(context.store, context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
     changes: report.comparison?.changes?.sha256 ?? null,
   }
+  if (files.changes !== null) await context.store.publish(context.store.changesFile(versionId), { again: true })
   return { report, profile: evaluation.profile, files }
 }
 
@@ -238,7 +240,8 @@ async function comparisonSettings(context: CandidateContext): Promise<Comparison
 }
 
 /** @returns the SHA-256 (hex) of the file. */
-async function written(path: string, text: string): Promise<string> {
+async function written(store: ArtifactStore, path: string, text: string): Promise<string> {
   await writeDurably(path, text)
+  await store.publish(path, { again: true })
   return sha256(text).toString('hex')
 }

@@ -109,7 +109,11 @@ export async function removeFailed(
   buildId: string,
 ): Promise<void> {
   const versionId = versionIdOf(buildId)
-  await removeArtifact(store.artifactFolder(versionId))
+  const folder = store.artifactFolder(versionId)
+  await removeArtifact(folder)
+  await store
+    .unpublish(folder)
+    .catch((error: unknown) => log.warn('artifact of a failed build', { build_id: buildId }, error))
   // Garbage collection removes what a cluster keeps that does not answer now.
   await removeIndexesOf(engine, versionId).catch((error: unknown) =>
     log.warn('index of a failed build', { build_id: buildId }, error),

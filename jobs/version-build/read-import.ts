@@ -103,7 +103,7 @@ export async function verifiedSnapshots({
 > {
   const verified = []
   for (const { id, sourceName, mediaType, sha256: expected } of source.snapshots) {
-    const path = store.snapshotFile(expected)
+    const path = await store.fetch(store.snapshotFile(expected))
     const found = await digestFile(path).catch((cause: unknown) => {
       throw new OperatorError(
         `The snapshot of ${sourceName} is not in the artifact store: import the source again and build from that.`,

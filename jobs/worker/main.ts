@@ -39,6 +39,7 @@ await startOrExplain('The job worker cannot start', async () => {
   const settlement = createSettlement({ database, reservations, counters, log })
   const searchNodes = await followSearchNodes(config, log)
   const store = createSignedStore(config)
+  await store.probe()
   // Requests have priority on a shared machine; build processes inherit the priority of this one. Not earlier, because
   // on a busy machine the connections above would then not be made in their time.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { readActive, readBacklog, type Backlog } from '#core/db/backlog.ts'
@@ -72,12 +71,12 @@ export async function serveJobsMetrics(
     ...deps
   }: Pick<MetricsDeps, 'database' | 'clock' | 'drifts' | 'tasks'> & {
     readonly queueRedis: Redis
-    readonly store: Pick<ArtifactStore, 'servingFile'>
+    readonly store: Pick<ArtifactStore, 'root'>
     readonly log: Log
   },
 ): Promise<{ readonly internal: InternalServer; readonly close: () => Promise<void> }> {
   const queues = QUEUES.map((name) => openQueue(name, redis, log))
-  const all = { ...deps, redis, queues, store: dirname(store.servingFile), certificate: config.SEARCH_TLS_CERT }
+  const all = { ...deps, redis, queues, store: store.root, certificate: config.SEARCH_TLS_CERT }
   const internal = await serveInternal(config.JOBS_LISTEN, createJobsMetrics(all), log)
   const status = reportStatus(redis, 'jobs', () => statusOf(all))
   return {

@@ -113,6 +113,7 @@ async function keepSmall(store: ArtifactStore, read: Read, options: CaptureOptio
   })
   const target = store.snapshotFile(kept.sha256)
   if (!(await holds(target, kept, options))) await writeDurably(target, Buffer.concat(blocks), SNAPSHOT_MODE)
+  await store.publish(target)
   return kept
 }
 
@@ -130,6 +131,7 @@ export async function keepBlocks(store: ArtifactStore, read: Read, options: Capt
       await mkdir(dirname(target), { recursive: true })
       await renameDurably(temporary, target)
     }
+    await store.publish(target)
     return kept
   } finally {
     await rm(temporary, { force: true })

@@ -138,6 +138,6 @@ export async function retryFailedBuild(operator: Operator, buildId: string, enqu
 /** @returns the SHA-256 (hex) under which the store holds the question set. */
 async function captureQuestions(path: string, store: ArtifactStore): Promise<string> {
   const sha256 = await captureLines(path, store, 'The question set', EVALUATION_BOUNDS.evaluationQuestionsBytesMax)
-  parseQuestions(await readFile(store.snapshotFile(sha256), 'utf8'))
+  parseQuestions(await readFile(await store.fetch(store.snapshotFile(sha256)), 'utf8'))
   return sha256
 }

@@ -187,7 +187,7 @@ const LABEL_CHARACTERS_MAX = 1_000
  * @returns what a search leaves out, with the `label` for people and the `passages` of the version that it is.
  */
 async function findTarget(store: ArtifactStore, version: SearchedVersion, { what, document }: TargetName) {
-  const folder = store.artifactFolder(version.id)
+  const folder = await store.fetch(store.artifactFolder(version.id))
   const ofDocument = document === undefined ? undefined : documentMatch(document)
   const isWhole = documentMatch(what)
   const isPart = what.startsWith('chk_')

@@ -1,4 +1,5 @@
 import { createSignedStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { enqueueActivation } from '#jobs/platform/queues.ts'
 import {
@@ -16,8 +17,8 @@ import { waitForActivation } from '#operator/command-line/wait.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { change } from '#operator/command-line/verbs.ts'
 
-const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, REDIS_URL } = OPERATOR_VARIABLES
-const VARIABLES = { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, REDIS_URL }
+const { MANIFEST_PUBLIC_KEY, REDIS_URL } = OPERATOR_VARIABLES
+const VARIABLES = { ...STORE_SETTINGS, MANIFEST_PUBLIC_KEY, REDIS_URL }
 const wait = option('', 'follow it to its end', isGiven)
 const HOW =
   'The job worker waits until every live search node has the version loaded, then moves the pointer ' +

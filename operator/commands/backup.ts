@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { BACKUP_DATABASE_URL } from '#core/db/url.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { backUp } from '#operator/actions/backup/backup.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
@@ -10,6 +11,15 @@ import { option, text, whole } from '#operator/command-line/inputs.ts'
 import { change, offline } from '#operator/command-line/verbs.ts'
 
 const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, KEY_PEPPERS, SERVICE_SECRET } = OPERATOR_VARIABLES
+/** @throws OperatorError for an object store, which has copies of its own. */
+export function localFolder(url: string): string {
+  if (url.startsWith('file:')) return fileURLToPath(url)
+  throw new OperatorError(
+    'Backups and restores know no object store: keep versions of the bucket or replicate it, and back Postgres up with ' +
+      'pg_dump; with ARTIFACT_STORE=file:///FOLDER a copy of the bucket is backed up.',
+  )
+}
+
 /** What backups and restores read of the environment. */
 export const BACKUP_VARIABLES = { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, KEY_PEPPERS, SERVICE_SECRET } as const
 
@@ -48,7 +58,7 @@ export const commands: Commands = [
     variables: { ...BACKUP_VARIABLES, BACKUP_DATABASE_URL },
     async run({ to, recipient, keep }, { operator, config, progress }) {
       progress.update('copying')
-      const places = { url: config.BACKUP_DATABASE_URL, store: fileURLToPath(config.ARTIFACT_STORE), to }
+      const places = { url: config.BACKUP_DATABASE_URL, store: localFolder(config.ARTIFACT_STORE), to }
       const written = await backUp(operator, { ...places, recipient, keep, secrets: config })
       const { name, tables, files, bytes } = written
       return [written, `Backup ${name} holds ${tables} tables and ${files} files, ${bytes} bytes.`]

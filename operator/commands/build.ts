@@ -5,7 +5,8 @@ import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import { endpointOptionsSchema } from '#core/embedding/settings.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { endpointInput, endpointOf } from '#operator/command-line/embedding-flags.ts'
@@ -93,7 +94,7 @@ function readerOf(input: z.output<z.ZodObject<typeof readerInput>>): BuildParame
   return { model, kind, scores, passages, on_failure: readerFailure }
 }
 
-const { ARTIFACT_STORE, EMBEDDING, REDIS_URL } = OPERATOR_VARIABLES
+const { EMBEDDING, REDIS_URL } = OPERATOR_VARIABLES
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const wait = option('', 'follow it to its end; exit code 1 unless the candidate passed its evaluation', isGiven)
 /** `all` becomes null. */
@@ -181,7 +182,7 @@ export const commands: Commands = [
       notes: NOTES,
       examples: [`build start --import ${EXAMPLE} --questions questions.jsonl --wait`],
       input: startInput,
-      variables: { REDIS_URL, ARTIFACT_STORE, EMBEDDING },
+      variables: { REDIS_URL, ...STORE_SETTINGS, EMBEDDING },
       async run(input, { operator, config, ...session }) {
         const embedding = input.embedding ?? (config.EMBEDDING === 'onnx' ? 'openai' : 'none')
         const started = await withQueues(config.REDIS_URL, (open) =>
@@ -193,7 +194,7 @@ export const commands: Commands = [
               endpoint: { ...endpointOf(input), chat_model: input.chatModel },
               rewriter: rewriterOf(input),
               reader: readerOf(input),
-              store: createArtifactStore(config.ARTIFACT_STORE),
+              store: openArtifactStore(config),
             },
             (id) => enqueueBuild(open('build'), id),
           ),

@@ -15,7 +15,8 @@ import {
 } from '#core/db/doctor.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore, type ArtifactStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { hostAndPort, type ConfigOf } from '#core/platform/config.ts'
 import { limitsCoreDumps } from '#core/platform/core-dumps.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -31,7 +32,7 @@ import { verb } from '#operator/command-line/verbs.ts'
 
 const VARIABLES = {
   REDIS_URL: OPERATOR_VARIABLES.REDIS_URL,
-  ARTIFACT_STORE: OPERATOR_VARIABLES.ARTIFACT_STORE,
+  ...STORE_SETTINGS,
   MANIFEST_PUBLIC_KEY: OPERATOR_VARIABLES.MANIFEST_PUBLIC_KEY,
   KEY_PEPPERS: OPERATOR_VARIABLES.KEY_PEPPERS,
   SERVICE_SECRET: OPERATOR_VARIABLES.SERVICE_SECRET,
@@ -171,23 +172,29 @@ async function processFindings(redis: Redis): Promise<readonly Finding[]> {
 }
 
 async function storeFindings(database: Queryable, config: Config): Promise<readonly Finding[]> {
-  const store = createArtifactStore(config.ARTIFACT_STORE)
-  const findings = [await writable(store.incomingFile(`doctor-${randomUUID()}`))]
+  const store = openArtifactStore(config)
+  const findings = [await writable(store)]
   for (const { id, knowledge_base: base, manifest_digest: digest } of await activeDigests(database)) {
-    const ill = await readSignedManifest(store.artifactFolder(id), config.MANIFEST_PUBLIC_KEY, digest).then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : 'the artifact cannot be read'),
-    )
+    const ill = await store
+      .fetchManifest(store.artifactFolder(id))
+      .then((folder) => readSignedManifest(folder, config.MANIFEST_PUBLIC_KEY, digest))
+      .then(
+        () => undefined,
+        (error: unknown) => (error instanceof Error ? error.message : 'the artifact cannot be read'),
+      )
     const todo = `restore the files of version ${id}, or add the key that signed it to MANIFEST_PUBLIC_KEY`
     findings.push(finding('store digests', ill === undefined, `${base}: they hold`, `${base}: ${ill}`, todo))
   }
   return findings
 }
 
-async function writable(path: string): Promise<Finding> {
-  const code = await writeFile(path, '', { flag: 'wx' })
+async function writable(store: ArtifactStore): Promise<Finding> {
+  const path = store.incomingFile(`doctor-${randomUUID()}`)
+  const code = await store
+    .probe()
+    .then(() => writeFile(path, '', { flag: 'wx' }))
     .then(() => rm(path))
-    .catch((error: NodeJS.ErrnoException) => error.code ?? 'unknown')
+    .catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
   const ill = `snapshots cannot be written (${String(code)})`
   return finding(
     'store',

@@ -1,17 +1,15 @@
 import { join } from 'node:path'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { sourceSchema } from '#core/index/passages/sources.ts'
-import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { knowledgeBaseNamed } from '#operator/actions/names.ts'
 import { versionToSearch } from '#operator/actions/withdrawals.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { option, rows, text } from '#operator/command-line/inputs.ts'
 import { table } from '#operator/command-line/table.ts'
 import { group, verb } from '#operator/command-line/verbs.ts'
-
-const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 
 export const commands: Commands = [
   group('documents', 'what a version holds: list', [
@@ -23,11 +21,12 @@ export const commands: Commands = [
         version: option('<version>', 'default: the active one'),
         rows,
       },
-      variables: { ARTIFACT_STORE },
+      variables: STORE_SETTINGS,
       async run({ knowledgeBase, version, rows: limit }, { database, config }) {
         const base = await knowledgeBaseNamed(database, knowledgeBase)
         const { id } = await versionToSearch(database, base, version)
-        const path = join(createArtifactStore(config.ARTIFACT_STORE).artifactFolder(id), 'sources.jsonl')
+        const store = openArtifactStore(config)
+        const path = join(await store.fetch(store.artifactFolder(id)), 'sources.jsonl')
         const found = []
         for await (const line of createInterface({ input: createReadStream(path) })) {
           const { source_name: source, revisions } = sourceSchema.parse(JSON.parse(line))

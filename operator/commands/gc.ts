@@ -1,6 +1,6 @@
 import type { RetentionRules } from '#core/db/retention.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { planRetention, removePlanned, type RetentionPlan } from '#jobs/worker/maintenance/retention.ts'
 import { withAudit } from '#operator/actions/operator.ts'
 import type { Commands } from '#operator/command-line/command.ts'
@@ -8,7 +8,6 @@ import { isGiven, option, wholeOr } from '#operator/command-line/inputs.ts'
 import { table } from '#operator/command-line/table.ts'
 import { change } from '#operator/command-line/verbs.ts'
 
-const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 const DAYS_MAX = 36_500
 const DEFAULTS: RetentionRules = { versionDays: 30, ledgerDays: 400, snapshotDays: 30 }
 
@@ -30,9 +29,9 @@ export const commands: Commands = [
       ledgerDays: days('ledgerDays', 'the last request of the ledger that a version served'),
       snapshotDays: days('snapshotDays', 'a source was captured'),
     },
-    variables: { ARTIFACT_STORE },
+    variables: STORE_SETTINGS,
     async run({ dryRun, ...rules }, { operator, database, config }) {
-      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const store = openArtifactStore(config)
       const plan = await planRetention(database, store, rules)
       if (dryRun || plan.versions.length + plan.snapshots.length === 0)
         return [{ ...plan, removed: false }, inWords(plan, 'would go')]

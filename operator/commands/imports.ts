@@ -2,10 +2,10 @@ import { stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { listImports } from '#core/db/corpus-lists.ts'
 import { DEFAULT_EXPOSURE_FLOOR } from '#core/domain/quota-plan.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { LossesNotAccepted, type Imported } from '#jobs/capture/import-captured.ts'
-import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { draftDocument } from '#law/import/corpus/draft-document.ts'
 import { SourcesContradict } from '#law/import/report/findings.ts'
 import { DRAFT_ENDING } from '#law/import/record/originals.ts'
@@ -19,7 +19,6 @@ import { commaList, option, rows, text } from '#operator/command-line/inputs.ts'
 import { interruptible } from '#operator/command-line/wait.ts'
 import { change, group, list, offline, verb } from '#operator/command-line/verbs.ts'
 
-const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 const INTERRUPTED = 'The import was interrupted: nothing is imported; run it again.'
 
 const init = offline(
@@ -91,10 +90,10 @@ export const commands: Commands = [
         commaList.optional(),
       ),
     },
-    variables: { ARTIFACT_STORE },
+    variables: STORE_SETTINGS,
     async run(input, { operator, config, progress, show }) {
       const onProgress = progress.update.bind(progress)
-      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const store = openArtifactStore(config)
       try {
         const imported = await interruptible(INTERRUPTED, (signal) =>
           importCorpus(operator, { ...input, store, onProgress, signal }),

@@ -14,7 +14,7 @@ import { createEmbedder, type EndpointSettings } from '#core/embedding/providers
 import { withEncoder } from '#core/embedding/settings.ts'
 import { engineFaults, engineSettingsOf, type EngineSettings } from '#core/engine/settings.ts'
 import { withinFilters } from '#core/index/format/description.ts'
-import { createSignedStore } from '#core/index/format/store.ts'
+import { createSignedStore, type StoreSettings } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { ConfigOf } from '#core/platform/config.ts'
@@ -197,8 +197,7 @@ async function searched(
   }
 }
 
-interface ReplayNodeSettings extends EngineSettings {
-  readonly ARTIFACT_STORE: string
+interface ReplayNodeSettings extends EngineSettings, StoreSettings {
   readonly MANIFEST_PUBLIC_KEY: readonly Buffer[]
 }
 
@@ -207,8 +206,9 @@ interface ReplayNodeSettings extends EngineSettings {
  * @throws OperatorError where the cluster is needed and not configured, or configured with a conflict.
  */
 export async function startReplayNode(settings: ReplayNodeSettings, versionId: string, manifestDigest: Uint8Array) {
-  const { artifactFolder, publicKeysDer } = createSignedStore(settings)
-  const engine = await readSignedManifest(artifactFolder(versionId), publicKeysDer, manifestDigest).then(
+  const store = createSignedStore(settings)
+  const folder = await store.fetchManifest(store.artifactFolder(versionId))
+  const engine = await readSignedManifest(folder, store.publicKeysDer, manifestDigest).then(
     ({ manifest }) => manifest.engine,
     // The node says why it cannot load the version.
     () => undefined,
@@ -219,7 +219,7 @@ export async function startReplayNode(settings: ReplayNodeSettings, versionId: s
     )
   const [fault] = engineFaults(settings)
   if (fault !== undefined) throw new OperatorError(fault)
-  return await startNodeProcess(settings.ARTIFACT_STORE, settings.MANIFEST_PUBLIC_KEY, engineSettingsOf(settings))
+  return await startNodeProcess(settings, settings.MANIFEST_PUBLIC_KEY, engineSettingsOf(settings))
 }
 
 async function readAgain(

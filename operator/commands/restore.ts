@@ -1,9 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { restoreBackup, verifyBackup } from '#operator/actions/backup/backup.ts'
 import { readIdentity } from '#operator/actions/backup/parts.ts'
 import { acceptRestore, lostSince, type Lost } from '#operator/actions/restore.ts'
-import { BACKUP_VARIABLES } from './backup.ts'
+import { BACKUP_VARIABLES, localFolder } from './backup.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { isGiven, option, text } from '#operator/command-line/inputs.ts'
 import { withQueueRedis } from '#operator/command-line/queues.ts'
@@ -33,7 +32,7 @@ export const commands: Commands = [
         const { name: backup } = verified
         if (check) return [{ backup, whole: true }, `Backup ${backup} is whole.`]
         const { DATABASE_URL: url, OPERATOR_ACTOR: actor, ARTIFACT_STORE } = config
-        const target = { url, actor, store: fileURLToPath(ARTIFACT_STORE) }
+        const target = { url, actor, store: localFolder(ARTIFACT_STORE) }
         const restored = await restoreBackup(target, source, verified)
         note('Next: start the services, then "operator restore accept", which states what is lost.')
         return [restored, JSON.stringify(restored, null, 2)]

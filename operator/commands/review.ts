@@ -5,6 +5,7 @@ import { readVersion } from '#core/db/versions.ts'
 import { changesInWords, changesOf } from '#core/domain/changes.ts'
 import { ACCEPTABLE_KINDS, VERDICTS } from '#core/domain/review-statements.ts'
 import { createSignedStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { verdictOf } from '#jobs/evaluation/page/verdict.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
@@ -28,8 +29,8 @@ import { commaList, option, text } from '#operator/command-line/inputs.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { change, group, verb } from '#operator/command-line/verbs.ts'
 
-const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY } = OPERATOR_VARIABLES
-const variables = { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY }
+const { MANIFEST_PUBLIC_KEY } = OPERATOR_VARIABLES
+const variables = { ...STORE_SETTINGS, MANIFEST_PUBLIC_KEY }
 const ENTRIES_SHOWN = 5
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const NEEDED =

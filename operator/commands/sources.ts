@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { lastCaptures, listSources, type SourceRow } from '#core/db/sources.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { CAPTURE_BOUNDS } from '#jobs/capture/bounds.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
@@ -15,7 +16,7 @@ import { withQueues } from '#operator/command-line/queues.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { change, group, list, verb } from '#operator/command-line/verbs.ts'
 
-const { ARTIFACT_STORE, REDIS_URL, SOURCE_ROOTS } = OPERATOR_VARIABLES
+const { REDIS_URL, SOURCE_ROOTS } = OPERATOR_VARIABLES
 const NONE = 'There is no source: add one with "operator sources add".'
 const BASE = ['<slug>', 'slug or UUID'] as const
 const knowledgeBase = option(...BASE)
@@ -114,10 +115,10 @@ export const commands: Commands = [
       sources: z.array(text).default([]),
       knowledgeBase: option('<slug>', 'only sources of this one'),
     },
-    variables: { ARTIFACT_STORE, REDIS_URL },
+    variables: { ...STORE_SETTINGS, REDIS_URL },
     async run(input, { operator, database, config, show, progress }) {
       const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
-      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const store = openArtifactStore(config)
       const wanted =
         input.sources.length === 0
           ? await listSources(database, base, CAPTURE_BOUNDS.sourcesMax)

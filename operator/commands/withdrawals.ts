@@ -1,12 +1,11 @@
-import { createArtifactStore } from '#core/index/format/store.ts'
-import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { readSigningKey } from '#operator/actions/reviewers.ts'
 import { restore, showWithdrawals, withdraw } from '#operator/actions/withdrawals.ts'
 import type { Commands } from '#operator/command-line/command.ts'
 import { option, rows, signingKeys, text } from '#operator/command-line/inputs.ts'
 import { change, group, list } from '#operator/command-line/verbs.ts'
 
-const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const key = signingKeys('private key of a reviewer; as many as the policy of the knowledge base asks for')
 const reason = option('<text>', 'why; part of what is signed', text.max(2_000, 'must have at most 2000 characters'))
@@ -29,10 +28,10 @@ export const commands: Commands = [
       document: option('<document>', 'id, title or address of the document that holds the provision'),
       version: option('<version>', 'where it is looked for; default: the active version'),
     },
-    variables: { ARTIFACT_STORE },
+    variables: STORE_SETTINGS,
     async run({ key: files, ...input }, { operator, config }) {
       const keys = await Promise.all(files.map(readSigningKey))
-      const made = await withdraw(operator, createArtifactStore(config.ARTIFACT_STORE), input, keys)
+      const made = await withdraw(operator, openArtifactStore(config), input, keys)
       const passages = `${made.passages} ${made.passages === 1 ? 'passage' : 'passages'}`
       return [
         made,

@@ -66,8 +66,8 @@ async function activeArtifact({ database, store, knowledgeBaseId }: Holdings) {
   const pointer = await activePointer(database, knowledgeBaseId)
   if (pointer === undefined) throw new OperatorError('No version is active.')
   const { version_id: versionId } = pointer
-  const folder = store.artifactFolder(versionId)
   const { manifest_digest: digest } = await readServedVersion(database, versionId)
+  const folder = await store.fetch(store.artifactFolder(versionId), { digest, publicKeysDer: store.publicKeysDer })
   const { manifest } = await readSignedManifest(folder, store.publicKeysDer, digest)
   return { versionId, folder, files: manifest.files }
 }

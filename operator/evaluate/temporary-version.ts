@@ -71,7 +71,7 @@ export async function withTemporaryVersion<T>(input: VersionInput, use: (version
     const keys = signingKeys()
     const store = createArtifactStore(storeUrl)
     const built = await build(input, store, keys)
-    const node = await startNodeProcess(storeUrl, [keys.publicKeyDer], input.engine)
+    const node = await startNodeProcess({ ARTIFACT_STORE: storeUrl }, [keys.publicKeyDer], input.engine)
     try {
       reportCorpus(built, input)
       await prepareOn(node.client, built.artifact, input.signal)

@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import type { StoreSettings } from '#core/index/format/store.ts'
+import { ownEnvironment, storeEnvironment } from '#jobs/platform/config.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import { NO_ENGINE, engineEnvironment, type EngineSettings } from '#core/engine/settings.ts'
@@ -18,12 +20,12 @@ const listeningSchema = z.object({ event: z.literal('listening'), port: z.int() 
 
 /**
  * Starts a search node as in production, in its own process on a free port of loopback. It ends when this process ends.
- * @param storeUrl the artifact store, a `file:` URL.
+ * @param store the artifact store.
  * @param publicKeysDer the keys that verify manifests. @param engine the cluster of versions that have one.
  * @throws OperatorError when the node does not start.
  */
 export async function startNodeProcess(
-  storeUrl: string,
+  store: StoreSettings,
   publicKeysDer: readonly Buffer[],
   engine: EngineSettings = NO_ENGINE,
 ) {
@@ -32,7 +34,7 @@ export async function startNodeProcess(
     program: fileURLToPath(new URL('../../search-node/main.ts', import.meta.url)),
     nodeOptions: SEARCH_NODE_OPTIONS,
     environment: {
-      ARTIFACT_STORE: storeUrl,
+      ...storeEnvironment(store, ownEnvironment()),
       MANIFEST_PUBLIC_KEY: publicKeysDer.map((key) => key.toString('base64')).join(','),
       SEARCH_LISTEN: '127.0.0.1:0',
       SEARCH_INTERNAL_LISTEN: '127.0.0.1:0',

@@ -58,8 +58,8 @@ const MAY_FOLD = new RegExp(
     /^jobs\/platform\/page\/review\.mjs$/, // words that a reviewer looks for on the page
   ]),
 )
-/** What writes a manifest, reads it checked, or publishes a copy, which it reads checked. */
-const MAY_NAME_MANIFESTS = /^(?:core\/index\/format\/(?:verify|writer|manifest)|jobs\/trace\/pipeline)\.ts$/
+/** What writes a manifest, reads it checked, or sends, fetches or publishes it, for others to read it checked. */
+const MAY_NAME_MANIFESTS = /^(?:core\/index\/format\/(?:copies|verify|writer|manifest)|jobs\/trace\/pipeline)\.ts$/
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 
 function anyOf(patterns: readonly RegExp[]): string {

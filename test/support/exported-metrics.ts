@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Registry } from 'prom-client'
 import { createEncoderMetrics } from '#jobs/encoder/app.ts'
 import { createTraceMetrics } from '#jobs/trace/app.ts'
@@ -33,7 +32,7 @@ export async function exportedRegistries(folder: string, certificate: string) {
     pool: { threads: 1, queued: 0, queueMax: 1, graphSearches: new BigInt64Array(1) },
     versions: { costs: () => [{ versionId: 'v', bytes: 1, passages: 1, loadMs: 1, ageMs: 1 }], damaged: 0 },
     wanted: () => ['v'],
-    store: { servingFile: join(folder, 'serving.json') },
+    store: { root: folder },
     certificate,
   })
   const registries: readonly Registry[] = [

@@ -32,6 +32,8 @@ export function startNodeInProcess(
   return startSearchNode(
     {
       ARTIFACT_STORE: pathToFileURL(root).href,
+      ARTIFACT_CACHE: undefined,
+      ARTIFACT_CACHE_MAX_MB: 1,
       MANIFEST_PUBLIC_KEY: [publicKeyDer],
       ...PLAINTEXT,
       ...engine,

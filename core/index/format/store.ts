@@ -1,13 +1,17 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ConfigError } from '#core/platform/config.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { ONE_FOLDER, RemoteCopies, type Copies, type CopyOptions } from './copies.ts'
 
 /**
  * The artifact store as a directory: `artifacts/<version id>/`, `snapshots/<sha256>`, `snapshots/incoming/`,
  * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, `trace/`, `serving.json`,
  * and a cache, `vectors/cache.sqlite`. An operator writes to `snapshots` alone. Nothing but the cache is ever overwritten in place:
- * files, and the folder that a capture sorts for a build, are written under a temporary name, synced and renamed.
+ * files, and the folder that a capture sorts for a build, are written under a temporary name, synced and renamed. With
+ * an object store the directory has copies: a reader fetches first, and a writer publishes afterwards.
  */
-export type ArtifactStore = ReturnType<typeof createArtifactStore>
+export type ArtifactStore = ReturnType<typeof storeIn>
 
 /** A store whose artifacts may be read, because the keys are at hand under which their manifests must hold. */
 export interface SignedStore extends ArtifactStore {
@@ -15,17 +19,39 @@ export interface SignedStore extends ArtifactStore {
   readonly publicKeysDer: readonly Uint8Array[]
 }
 
-export function createSignedStore(config: {
+export function createSignedStore(
+  config: StoreSettings & { readonly MANIFEST_PUBLIC_KEY: readonly Uint8Array[] },
+): SignedStore {
+  return Object.assign(openArtifactStore(config), { publicKeysDer: config.MANIFEST_PUBLIC_KEY })
+}
+
+export interface StoreSettings {
   readonly ARTIFACT_STORE: string
-  readonly MANIFEST_PUBLIC_KEY: readonly Uint8Array[]
-}): SignedStore {
-  return { ...createArtifactStore(config.ARTIFACT_STORE), publicKeysDer: config.MANIFEST_PUBLIC_KEY }
+  /** Absolute path of a folder; of an object store alone. */
+  readonly ARTIFACT_CACHE?: string | undefined
+  readonly ARTIFACT_CACHE_MAX_MB?: number
+}
+
+/** @throws ConfigError for an object store without a folder of copies. */
+export function openArtifactStore(
+  { ARTIFACT_STORE: url, ARTIFACT_CACHE: root, ARTIFACT_CACHE_MAX_MB: megabytes = INDEX_BOUNDS.cacheMb }: StoreSettings,
+  options: CopyOptions = {},
+): ArtifactStore {
+  if (url.startsWith('file:')) return createArtifactStore(url)
+  if (root === undefined)
+    throw new ConfigError('ARTIFACT_CACHE is missing: an object store needs a folder of copies, which it names.')
+  return storeIn(root, new RemoteCopies(url, root, megabytes * 1_024 * 1_024, options))
 }
 
 /** @param url a `file:` URL, already validated. */
-export function createArtifactStore(url: string) {
-  const root = fileURLToPath(url)
-  return {
+export function createArtifactStore(url: string): ArtifactStore {
+  return storeIn(fileURLToPath(url), { ...ONE_FOLDER })
+}
+
+function storeIn(root: string, copies: Copies) {
+  return Object.assign(copies, {
+    /** The local folder. */
+    root,
     artifactFolder: (versionId: string): string => join(root, 'artifacts', versionId),
     /** Signed entries of the versions to serve; search nodes load them by themselves. */
     servingFile: join(root, 'serving.json'),
@@ -43,5 +69,5 @@ export function createArtifactStore(url: string) {
     changesFile: (versionId: string): string => join(root, 'reports', `${versionId}.changes.jsonl`),
     /** The public trace, unless the configuration names another folder. */
     traceFolder: join(root, 'trace'),
-  }
+  })
 }

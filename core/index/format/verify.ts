@@ -95,6 +95,11 @@ export async function readSignedManifest(
   return { manifest: parseManifest(bytes), digest: sha256(bytes) }
 }
 
+/** Reads a manifest whose signature is verified elsewhere. */
+export async function readManifest(folder: string): Promise<Manifest> {
+  return parseManifest(await readSmall(folder, MANIFEST_FILE))
+}
+
 function parseManifest(bytes: Buffer): Manifest {
   const parsed = manifestSchema.safeParse(parsedJson(bytes.toString('utf8')))
   if (!parsed.success || manifestText(parsed.data) !== bytes.toString('utf8'))

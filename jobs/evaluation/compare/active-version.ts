@@ -80,7 +80,7 @@ export async function signedContents(
   store: ArtifactStore,
   publicKeysDer: Parameters<typeof readSignedManifest>[1],
 ): Promise<ComparedContents> {
-  const folder = store.artifactFolder(versionId)
+  const folder = await store.fetch(store.artifactFolder(versionId))
   const { manifest } = await unlessDamaged(side, versionId, () =>
     readSignedManifest(folder, publicKeysDer, manifestDigest),
   )

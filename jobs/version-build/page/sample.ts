@@ -75,7 +75,7 @@ export async function readCaptured(
     for (const passage of inFileOrder) {
       const file = files.get(passage.citation.source_snapshot_id)
       if (file === undefined) continue
-      const text = await capturedText(reader, store.snapshotFile(file.sha256), passage.selector)
+      const text = await capturedText(reader, await store.fetch(store.snapshotFile(file.sha256)), passage.selector)
       captured.set(passage, { ...text, source: file.sourceName })
     }
   } finally {

@@ -104,7 +104,7 @@ export async function captureLines(path: string, store: ArtifactStore, what: str
 /** @throws OperatorError as `captureLines`, and for a faulty line. */
 export async function captureSearchQuestions(path: string, store: ArtifactStore): Promise<string> {
   const sha256 = await captureLines(path, store, 'The file of search questions', BUILD_BOUNDS.searchQuestionsBytesMax)
-  await readSearchQuestions(store.snapshotFile(sha256), basename(path))
+  await readSearchQuestions(await store.fetch(store.snapshotFile(sha256)), basename(path))
   return sha256
 }
 
@@ -122,7 +122,7 @@ export async function placeSearchQuestions(
   const { store, workFolder, signal } = context
   const { search_questions_sha256: sha256 } = context.parameters
   if (sha256 === undefined) return []
-  const byId = await readSearchQuestions(store.snapshotFile(sha256), NAME, signal)
+  const byId = await readSearchQuestions(await store.fetch(store.snapshotFile(sha256)), NAME, signal)
   const placed: PlacedExpansion[] = []
   const left = new Map(byId)
   for await (const record of recordsIn(passagesFile(workFolder))) {

@@ -45,6 +45,7 @@ export async function collectGarbage(deps: GarbageCollectionDeps): Promise<numbe
     (await collectIndexes(deps)) +
     (await collectTemporaryFiles(deps.store))
   if (removed > 0) deps.log.info('garbage collected', { removed })
+  await deps.store.trim()
   const bytes = await shrinkVectorCache(deps.store.vectorCacheFile, deps.vectorCacheBytesMax)
   if (bytes > 0) deps.log.info('vector cache shrunk', { bytes })
   return removed
@@ -71,6 +72,7 @@ async function collectArtifacts({ database, store }: GarbageCollectionDeps): Pro
     const versionId = basename(folder)
     if (!unfinished.has(versionId) && !(state === 'failed' && whole.has(versionId))) continue
     await (state === 'failed' ? removeArtifact(folder) : removeUnfinished(folder))
+    if (state === 'failed') await store.unpublish(folder)
     removed++
   }
   return removed
@@ -103,8 +105,9 @@ async function collectIndexes({ database, store, engine, log }: GarbageCollectio
 }
 
 /** @returns undefined where the artifact cannot be read: its index stays. */
-async function indexInUse({ artifactFolder, publicKeysDer }: SignedStore, versionId: string) {
-  const signed = await readSignedManifest(artifactFolder(versionId), publicKeysDer, 'unrecorded').catch(() => undefined)
+async function indexInUse(store: SignedStore, versionId: string) {
+  const folder = await store.fetchManifest(store.artifactFolder(versionId))
+  const signed = await readSignedManifest(folder, store.publicKeysDer, 'unrecorded').catch(() => undefined)
   return signed?.manifest.engine?.index
 }
 

@@ -13,7 +13,6 @@ import { prepareOn, reasonOf, statusOf, type PreparedVersion } from '#jobs/platf
 import { listTraced, newestLinks } from '#core/db/version-chain.ts'
 import { enqueueActivation, enqueueBuild, enqueueTrace, type JobQueue } from '#jobs/platform/queues.ts'
 import { TRACE_BOUNDS } from '#jobs/trace/bounds.ts'
-import { writeChanged } from '#jobs/trace/files.ts'
 import { publishedHead } from '#jobs/platform/published-head.ts'
 
 interface ReconcileDeps {
@@ -108,7 +107,7 @@ export async function keepServingList({
   const wanted = (await versionsToServe(database)).map(({ versionId }) => versionId)
   const links = await newestLinks(database, wanted.slice(0, SEARCH_BOUNDS.versionsPerNodeMax))
   const list: ServingList = links.map(({ entry, signature }) => ({ entry, signature: signature.toString('base64') }))
-  await writeChanged(store.servingFile, `${JSON.stringify(list)}\n`)
+  await store.replaceText(store.servingFile, `${JSON.stringify(list)}\n`)
 }
 
 interface RequeueDeps {

@@ -1,5 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { lockVersion } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { disposableSnapshots, disposableVersions } from '#core/db/retention.ts'
@@ -22,7 +21,7 @@ export async function planRetention(database: Queryable, store: ArtifactStore, r
   const gone = disposable.map(({ id }) => id)
   const snapshots = []
   for (const sha256 of await disposableSnapshots(database, { ...rules, ...ANY, goneVersions: gone }))
-    snapshots.push({ sha256, bytes: await sizeOf(store.snapshotFile(sha256)) })
+    snapshots.push({ sha256, bytes: await store.bytesOf(store.snapshotFile(sha256)) })
   const plan = { versions: sized.filter(isThere), snapshots: snapshots.filter(isThere) }
   return { ...plan, bytes: [...plan.versions, ...plan.snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }
 }
@@ -43,13 +42,14 @@ export async function removePlanned(
     await lockVersion(client, version.id)
     if ((await disposableVersions(client, { ...rules, versionId: version.id, limit: 1 })).length === 0) continue
     await removeArtifact(store.artifactFolder(version.id))
-    for (const file of reportFiles(store, version.id)) await rm(file, { force: true })
+    await store.unpublish(store.artifactFolder(version.id))
+    for (const file of reportFiles(store, version.id)) await removeFile(store, file)
     versions.push(version)
   }
   const gone = (await disposableVersions(client, { ...rules, ...ANY })).map(({ id }) => id)
   const still = new Set(await disposableSnapshots(client, { ...rules, ...ANY, goneVersions: gone }))
   const snapshots = plan.snapshots.filter(({ sha256 }) => still.has(sha256))
-  for (const { sha256 } of snapshots) await rm(store.snapshotFile(sha256), { force: true })
+  for (const { sha256 } of snapshots) await removeFile(store, store.snapshotFile(sha256))
   return { versions, snapshots, bytes: [...versions, ...snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }
 }
 
@@ -61,9 +61,14 @@ function reportFiles(store: ArtifactStore, id: string): readonly string[] {
   return [store.reportFile(id), store.figuresFile(id), store.changesFile(id)]
 }
 
+async function removeFile(store: ArtifactStore, path: string): Promise<void> {
+  await rm(path, { force: true })
+  await store.unpublish(path)
+}
+
 async function bytesOfVersion(store: ArtifactStore, id: string): Promise<number> {
-  const folder = store.artifactFolder(id)
-  const names = await readdir(folder).catch(() => [])
-  const sizes = await Promise.all([...names.map((name) => join(folder, name)), ...reportFiles(store, id)].map(sizeOf))
+  const sizes = await Promise.all(
+    [store.artifactFolder(id), ...reportFiles(store, id)].map((path) => store.bytesOf(path)),
+  )
   return sizes.reduce((sum, bytes) => sum + bytes, 0)
 }

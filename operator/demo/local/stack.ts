@@ -47,9 +47,10 @@ export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
 }
 
 /** The artifact store of an installation, with the keys under which its manifests hold. */
-export function storeOf(settings: Pick<StackSettings, 'folder' | 'secrets'>): SignedStore {
+export function storeOf(settings: Pick<StackSettings, 'folder' | 'secrets' | 'environment'>): SignedStore {
   const publicKeysDer = [Buffer.from(settings.secrets.MANIFEST_PUBLIC_KEY, 'base64')]
-  return createSignedStore({ ARTIFACT_STORE: storeUrl(settings), MANIFEST_PUBLIC_KEY: publicKeysDer })
+  const { ARTIFACT_STORE = storeUrl(settings), ARTIFACT_CACHE } = settings.environment ?? {}
+  return createSignedStore({ ARTIFACT_STORE, ARTIFACT_CACHE, MANIFEST_PUBLIC_KEY: publicKeysDer })
 }
 
 /** The services keep compiled modules where this process does, unless their code is another. */
@@ -83,6 +84,7 @@ export async function startSearchNode(
   port?: number,
 ) {
   const address = `127.0.0.1:${port ?? (await freePort())}`
+  const cache = settings.environment?.['ARTIFACT_CACHE']
   const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
     const service = await startService({
@@ -90,8 +92,9 @@ export async function startSearchNode(
       nodeOptions: SEARCH_NODE_OPTIONS,
       environment: {
         ...compileCache(settings),
-        ...settings.environment,
         ARTIFACT_STORE: storeUrl(settings),
+        ...settings.environment,
+        ...(cache === undefined ? {} : { ARTIFACT_CACHE: join(cache, name) }),
         MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
         SEARCH_LISTEN: address,
         SEARCH_INTERNAL_LISTEN: ANY_PORT,
@@ -114,10 +117,10 @@ export async function startJobs(settings: StackSettings, searchNodes: readonly s
     environment: {
       ...compileCache(settings),
       JOBS_LISTEN: ANY_PORT,
+      ARTIFACT_STORE: storeUrl(settings),
       ...settings.environment,
       DATABASE_URL: settings.jobsDatabaseUrl,
       REDIS_URL: settings.redisUrl,
-      ARTIFACT_STORE: storeUrl(settings),
       SEARCH_NODES: searchNodes.join(','),
       MANIFEST_PRIVATE_KEY: settings.secrets.MANIFEST_PRIVATE_KEY,
       MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
