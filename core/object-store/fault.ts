@@ -9,12 +9,13 @@ const failureSchema = z.object({
   $metadata: z.object({ httpStatusCode: z.int().optional() }).optional(),
 })
 
-export function statusOf(error: unknown): number | undefined {
-  return failureSchema.safeParse(error).data?.$metadata?.httpStatusCode
-}
-
-export function isCode(error: unknown, code: string): boolean {
-  return failureSchema.safeParse(error).data?.name === code
+/** Takes a status for an answer: no such object, or another one than the condition states. */
+export function orUndefined(...answers: readonly number[]): (error: unknown) => undefined {
+  return (error) => {
+    const { name, $metadata } = failureSchema.safeParse(error).data ?? {}
+    if (!answers.includes($metadata?.httpStatusCode ?? 0) || name === 'NoSuchBucket') throw error
+    return undefined
+  }
 }
 
 /** The codes with which servers refuse credentials; some come with 400. */
@@ -42,11 +43,8 @@ export function faultOf(error: unknown, bucket: string, key: string): StoreError
   if (failure?.message === 'Region is missing')
     return lasting('AWS_REGION is not set: set it to the region of the bucket, or to any where there is one.')
   const passing = status === undefined || status >= 500 || [400, 408, 409, 429].includes(status)
-  const said = status === undefined ? code : `${status} ${code}`
-  return new StoreError(
-    status === undefined
-      ? `The object store does not answer for ${key} (${said}): check that it runs and that AWS_ENDPOINT_URL_S3 names it.`
-      : `The object store failed on ${key} (${said}): read its log, then try again.`,
-    { cause: error, passing },
-  )
+  const said = status === undefined ? `does not answer for ${key} (` : `failed on ${key} (${status} `
+  const todo =
+    status === undefined ? 'check that it runs and that AWS_ENDPOINT_URL_S3 names it' : 'read its log, then try again'
+  return new StoreError(`The object store ${said}${code}): ${todo}.`, { cause: error, passing })
 }

@@ -7,7 +7,7 @@ import { StoreError } from '#core/platform/errors.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { timeLimit } from '#core/platform/with-timeout.ts'
 import { OBJECT_BOUNDS } from './bounds.ts'
-import { faultOf, isCode, statusOf } from './fault.ts'
+import { faultOf, orUndefined } from './fault.ts'
 
 /** An object under the key stays. */
 const NEW = { IfNoneMatch: '*' } as const
@@ -188,12 +188,4 @@ async function sentParts(
     parts[index] = await sendPart(index + 1, part)
   })
   return parts
-}
-
-/** Takes a status for an answer: no such object, or another one than the condition states. */
-function orUndefined(...expected: readonly number[]): (error: unknown) => undefined {
-  return (error) => {
-    if (!expected.includes(statusOf(error) ?? 0) || isCode(error, 'NoSuchBucket')) throw error
-    return undefined
-  }
 }

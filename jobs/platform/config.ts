@@ -6,7 +6,6 @@ import { BACKUP_DATABASE_URL, DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
-import type { StoreSettings } from '#core/index/format/store.ts'
 import { ARTIFACT_SETTINGS, STORE_SETTINGS, TRACE_DIR } from '#core/index/settings.ts'
 import {
   LOG_LEVEL,
@@ -166,30 +165,22 @@ export function captureConfig(environment: NodeJS.ProcessEnv): CaptureConfig {
 
 /** The variables that `captureConfig` reads, and those of Node. */
 export function captureEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const config = captureConfig(environment)
-  const { DATABASE_URL: url } = config
+  const { DATABASE_URL: url, ARTIFACT_STORE: store } = captureConfig(environment)
   const { DATABASE_URL_FILE: _, ...others } = environment
   const names = [...Object.keys(CAPTURE_VARIABLES), 'PATH']
   const kept = Object.entries(others).filter(([name]) => names.includes(name) || name.startsWith('NODE_'))
-  return { ...Object.fromEntries(kept), ...storeEnvironment(config, environment), DATABASE_URL: url }
+  return { ...Object.fromEntries(kept), ...sdkEnvironment(store, environment), DATABASE_URL: url }
 }
 
-/** The variables of a store, and those in which the AWS SDK finds region and credentials where it is remote. */
-export function storeEnvironment(
-  store: StoreSettings,
-  environment: NodeJS.ProcessEnv,
-): Readonly<Record<string, string>> {
-  const isRemote = store.ARTIFACT_STORE.startsWith('s3:')
-  const given = Object.entries({ ...(isRemote ? environment : {}), ...store }).filter(
-    ([name]) => Object.hasOwn(STORE_SETTINGS, name) || name === 'HOME' || name.startsWith('AWS_'),
-  )
-  return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])))
+/** The variables in which the AWS SDK finds region and credentials; none where the store is a folder. */
+export function sdkEnvironment(store: string | undefined, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isOfSdk = ([name]: readonly [string, unknown]): boolean => name === 'HOME' || name.startsWith('AWS_')
+  return store?.startsWith('s3:') === true ? Object.fromEntries(Object.entries(environment).filter(isOfSdk)) : {}
 }
 
 /** Lets the SDK find what this process was told. */
-export function adoptStoreEnvironment(environment: Readonly<Record<string, string>>): void {
-  const { ARTIFACT_STORE = 'file:' } = environment
-  Object.assign(process.env, storeEnvironment({ ARTIFACT_STORE }, environment))
+export function adoptSdkEnvironment(environment: NodeJS.ProcessEnv): void {
+  Object.assign(process.env, sdkEnvironment(environment['ARTIFACT_STORE'], environment))
 }
 
 /** What a build takes by itself, so that no version depends on what a worker was started with. */

@@ -2,7 +2,7 @@ import { constants, setPriority } from 'node:os'
 import { openDatabase, type Database } from '#core/db/pool.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createLog, type Log, type LogLevel } from '#core/platform/log.ts'
-import { adoptStoreEnvironment } from '#jobs/platform/config.ts'
+import { adoptSdkEnvironment } from '#jobs/platform/config.ts'
 import { once } from 'node:events'
 import { z } from 'zod'
 import { BUILD_BOUNDS } from './bounds.ts'
@@ -31,7 +31,7 @@ export async function asProgram<M, C extends ProgramConfig>(
 ): Promise<void> {
   process.on('disconnect', () => process.exit(1))
   const [{ environment }] = toldSchema.parse(await once(process, 'message'))
-  adoptStoreEnvironment(environment)
+  adoptSdkEnvironment(environment)
   const config = configOf(environment)
   const log = createLog('jobs', config.LOG_LEVEL)
   // It may use every core; serving has priority.

@@ -14,7 +14,7 @@ import {
   readDatabaseServer,
 } from '#core/db/doctor.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { readSignedManifest } from '#core/index/format/verify.ts'
+import { readSignedManifest } from '#core/index/format/manifest.ts'
 import { openArtifactStore, type ArtifactStore } from '#core/index/format/store.ts'
 import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { hostAndPort, type ConfigOf } from '#core/platform/config.ts'

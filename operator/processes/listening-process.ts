@@ -14,7 +14,7 @@ export interface ListeningOptions<T> {
   readonly program: string
   readonly nodeOptions: readonly string[]
   /** The whole environment. */
-  readonly environment: Readonly<Record<string, string>>
+  readonly environment: Readonly<Record<string, string | undefined>>
   readonly startTimeoutMs: number
   /** The line of its log with which it says that it listens. */
   readonly listening: z.ZodType<T>

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { StoreSettings } from '#core/index/format/store.ts'
-import { ownEnvironment, storeEnvironment } from '#jobs/platform/config.ts'
+import { ownEnvironment, sdkEnvironment } from '#jobs/platform/config.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import { NO_ENGINE, engineEnvironment, type EngineSettings } from '#core/engine/settings.ts'
@@ -25,7 +25,7 @@ const listeningSchema = z.object({ event: z.literal('listening'), port: z.int() 
  * @throws OperatorError when the node does not start.
  */
 export async function startNodeProcess(
-  store: StoreSettings,
+  { ARTIFACT_STORE: url, ARTIFACT_CACHE: cache, ARTIFACT_CACHE_MAX_MB: megabytes }: StoreSettings,
   publicKeysDer: readonly Buffer[],
   engine: EngineSettings = NO_ENGINE,
 ) {
@@ -34,7 +34,10 @@ export async function startNodeProcess(
     program: fileURLToPath(new URL('../../search-node/main.ts', import.meta.url)),
     nodeOptions: SEARCH_NODE_OPTIONS,
     environment: {
-      ...storeEnvironment(store, ownEnvironment()),
+      ...sdkEnvironment(url, ownEnvironment()),
+      ARTIFACT_STORE: url,
+      ARTIFACT_CACHE: cache,
+      ARTIFACT_CACHE_MAX_MB: megabytes?.toString(),
       MANIFEST_PUBLIC_KEY: publicKeysDer.map((key) => key.toString('base64')).join(','),
       SEARCH_LISTEN: '127.0.0.1:0',
       SEARCH_INTERNAL_LISTEN: '127.0.0.1:0',

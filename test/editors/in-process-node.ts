@@ -1,6 +1,6 @@
 import { artifactRef, openIndex, type IndexReader } from '#core/index/format/reader.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { readSignedManifest } from '#core/index/format/verify.ts'
+import { readSignedManifest } from '#core/index/format/manifest.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import type { SearchableVersion } from '#search-node/search/interfaces.ts'

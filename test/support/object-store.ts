@@ -13,75 +13,60 @@ import {
 
 const VERSION = '4.48'
 const INSTALL_TIMEOUT_MS = 600_000
-const STOP_TIMEOUT_MS = 10_000
+const stopTimeoutMs = 10_000
 export const BUCKET = 'evidence'
 const ADMIN = { accessKey: 'admin-key', secretKey: 'admin-secret' }
 const WRITER = { accessKey: 'writer-key', secretKey: 'writer-secret' }
 const READER = { accessKey: 'reader-key', secretKey: 'reader-secret' }
+/** No service beside the store, whose ports would not be free ones; small volumes. */
+const ALONE = {
+  s3: true,
+  's3.iam': false,
+  's3.port.iceberg': 0,
+  's3.port.lance': 0,
+  'master.volumeSizeLimitMB': 64,
+  'volume.max': 100,
+}
 
 /** Starts a server that speaks S3 and checks signatures, with one empty bucket. */
 export async function startObjectServer() {
   const program = installed()
   const folder = mkdtempSync(join(tmpdir(), 'objects-'))
-  const names = ['master.port', 'volume.port', 'filer.port', 's3.port'].flatMap((name) => [name, `${name}.grpc`])
-  const ports = new Map<string, number>()
-  for (const name of names) ports.set(name, await freePort())
+  const ports: Record<string, number> = {}
+  for (const name of ['master', 'volume', 'filer', 's3'])
+    for (const port of [`${name}.port`, `${name}.port.grpc`]) ports[port] = await freePort()
   const config = join(folder, 's3.json')
-  const identity = (name: string, one: typeof ADMIN, actions: readonly string[]) => ({
-    name,
-    credentials: [one],
-    actions,
-  })
   const identities = [
-    identity('admin', ADMIN, ['Admin']),
-    identity('writer', WRITER, ['Read', 'Write']),
-    identity('reader', READER, ['Read']),
+    { name: 'admin', credentials: [ADMIN], actions: ['Admin'] },
+    { name: 'writer', credentials: [WRITER], actions: ['Read', 'Write'] },
+    { name: 'reader', credentials: [READER], actions: ['Read'] },
   ]
   writeFileSync(config, JSON.stringify({ identities }))
-  const endpoint = `http://127.0.0.1:${ports.get('s3.port')}`
-  const flags = [
-    '-s3',
-    '-s3.iam=false',
-    '-s3.port.iceberg=0',
-    '-s3.port.lance=0',
-    `-s3.config=${config}`,
-    '-ip=127.0.0.1',
-    '-ip.bind=127.0.0.1',
-    `-dir=${folder}`,
-  ]
-  flags.push('-master.volumeSizeLimitMB=64', '-volume.max=100', ...[...ports].map(([name, port]) => `-${name}=${port}`))
-  const server = await startServer(
-    {
-      name: 'SeaweedFS',
-      command: [program, 'server', ...flags],
-      environment: { ...SERVER_ENVIRONMENT, HOME: folder },
-      folder,
-      logFile: join(folder, 'server.log'),
-      stopSignal: 'TERM',
-      stopTimeoutMs: STOP_TIMEOUT_MS,
-    },
-    undefined,
-    () => createBucket(endpoint),
+  const flags = { ...ports, dir: folder, ip: '127.0.0.1', 'ip.bind': '127.0.0.1', 's3.config': config, ...ALONE }
+  const endpoint = `http://127.0.0.1:${ports['s3.port']}`
+  const command = Object.entries(flags).map(([name, value]) => `-${name}=${value}`)
+  const logFile = join(folder, 'server.log')
+  const environment = { ...SERVER_ENVIRONMENT, HOME: folder }
+  const shared = { name: 'SeaweedFS', environment, folder, logFile, stopSignal: 'TERM', stopTimeoutMs } as const
+  const server = await startServer({ ...shared, command: [program, 'server', ...command] }, undefined, () =>
+    createBucket(endpoint),
   )
-  return {
-    endpoint,
-    /** For the SDK of a process. */
-    environment: sdkEnvironment(endpoint, WRITER),
-    reader: sdkEnvironment(endpoint, READER),
-    async stop() {
-      await server.stop(STOP_TIMEOUT_MS)
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
-}
-
-function sdkEnvironment(endpoint: string, { accessKey, secretKey }: typeof ADMIN) {
-  return {
+  const sdkEnvironment = ({ accessKey, secretKey }: typeof ADMIN) => ({
     AWS_ENDPOINT_URL_S3: endpoint,
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: accessKey,
     AWS_SECRET_ACCESS_KEY: secretKey,
-  } as const
+  })
+  return {
+    endpoint,
+    /** For the SDK of a process. */
+    environment: sdkEnvironment(WRITER),
+    reader: sdkEnvironment(READER),
+    async stop() {
+      await server.stop(stopTimeoutMs)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }
 
 async function createBucket(endpoint: string): Promise<boolean> {

@@ -7,9 +7,16 @@ import { renameDurably, syncPath, writeDurably } from '#core/platform/durable-fi
 import { StoreError } from '#core/platform/errors.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { digestFile, type FileDigest } from '#core/platform/hashed-file.ts'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, filesOf } from './manifest.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  filesOf,
+  readManifest,
+  readSignedManifest,
+  type Signed,
+} from './manifest.ts'
 import { UNFINISHED, bytesAt, createRoom, type Room } from './room.ts'
-import { readManifest, readSignedManifest, type Signed } from './verify.ts'
 
 /** How the files of a store get to other machines. Paths are those of the local folder. */
 export type Copies = Pick<RemoteCopies, keyof RemoteCopies>

@@ -1,7 +1,11 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { lstat, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { z } from 'zod'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
-import { canonicalJson } from '#core/platform/digest.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
 import { descriptionSchema } from './description.ts'
 import { engineSchema } from '#core/index/engine/description.ts'
@@ -167,4 +171,61 @@ export function manifestSignatureHolds(
   return publicKeysDer.some((key) =>
     verify(null, manifestBytes, createPublicKey({ key: Buffer.from(key), format: 'der', type: 'spki' }), signature),
   )
+}
+
+const MANIFEST_BYTES_MAX = 64 * 1024
+
+/** What a manifest must be: its SHA-256, and the keys of which one signed it (SPKI). */
+export interface Signed {
+  readonly digest: Uint8Array
+  readonly publicKeysDer: readonly Uint8Array[]
+}
+
+/**
+ * Verifies the manifest alone: digest, signature and schema, and returns it with its SHA-256. The other files are not
+ * checked. Every reader of a manifest reads it here.
+ * @param expectedDigest `unrecorded`: a build finds an artifact that an earlier attempt wrote.
+ */
+export async function readSignedManifest(
+  folder: string,
+  publicKeysDer: readonly Uint8Array[],
+  expectedDigest: Uint8Array | 'unrecorded',
+) {
+  const bytes = await readSmall(folder, MANIFEST_FILE)
+  if (expectedDigest !== 'unrecorded' && !sha256(bytes).equals(expectedDigest))
+    throw new ArtifactError('The manifest has another digest than the one asked for.')
+  if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeysDer))
+    throw new ArtifactError(
+      'The signature of the manifest holds under no key of MANIFEST_PUBLIC_KEY: add the key that signed it, or build ' +
+        'the version again.',
+    )
+  return { manifest: parseManifest(bytes), digest: sha256(bytes) }
+}
+
+/** Reads a manifest whose signature is verified elsewhere. */
+export async function readManifest(folder: string): Promise<Manifest> {
+  return parseManifest(await readSmall(folder, MANIFEST_FILE))
+}
+
+function parseManifest(bytes: Buffer): Manifest {
+  const parsed = manifestSchema.safeParse(parsedJson(bytes.toString('utf8')))
+  if (!parsed.success || manifestText(parsed.data) !== bytes.toString('utf8'))
+    throw new ArtifactError(
+      'The manifest does not have the form that this version of the service reads; build the artifact again.',
+    )
+  return parsed.data
+}
+
+async function readSmall(folder: string, name: string): Promise<Buffer> {
+  try {
+    const { size } = await lstat(join(folder, name))
+    if (size > MANIFEST_BYTES_MAX) throw new ArtifactError(`${name} is larger than ${MANIFEST_BYTES_MAX} bytes.`)
+    return await readFile(join(folder, name))
+  } catch (error) {
+    if (error instanceof ArtifactError) throw error
+    throw new ArtifactError(`The artifact has no readable ${name}; copy it to the artifact store or build it again.`, {
+      cause: error,
+      absent: true,
+    })
+  }
 }

@@ -12,7 +12,6 @@ import { ivfFault } from '#core/index/vectors/ivf-layout.ts'
 import { centroidsBytes } from '#core/index/vectors/ivf-reader.ts'
 import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { queryExpansionRowsFault } from '#core/index/query-expansions/layout.ts'
-import { sha256 } from '#core/platform/digest.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { HASH_BYTES } from '#core/platform/merkle.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
@@ -20,24 +19,9 @@ import { ngramsSchema } from '#core/index/ngrams/layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
-import {
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  filesOf,
-  manifestSchema,
-  manifestSignatureHolds,
-  manifestText,
-} from './manifest.ts'
-import type { ArtifactFile, Manifest, NamedFile } from './manifest.ts'
+import { MANIFEST_FILE, SIGNATURE_FILE, filesOf, readSignedManifest } from './manifest.ts'
+import type { ArtifactFile, Manifest, NamedFile, Signed } from './manifest.ts'
 import { digestFile, type FileDigest } from '#core/platform/hashed-file.ts'
-
-const MANIFEST_BYTES_MAX = 64 * 1024
-
-/** What a manifest must be: its SHA-256, and the keys of which one signed it (SPKI). */
-export interface Signed {
-  readonly digest: Uint8Array
-  readonly publicKeysDer: readonly Uint8Array[]
-}
 
 /**
  * Verifies an artifact before any of it is opened: signature, expected digest, file names, sizes and SHA-256 of every
@@ -72,55 +56,6 @@ async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
   await verifyShapes(folder, manifest)
   await verifyTables(folder, manifest)
   await verifyWords(folder, manifest)
-}
-
-/**
- * Verifies the manifest alone: digest, signature and schema, and returns it with its SHA-256. The other files are not
- * checked. Every reader of a manifest reads it here.
- * @param expectedDigest `unrecorded`: a build finds an artifact that an earlier attempt wrote.
- */
-export async function readSignedManifest(
-  folder: string,
-  publicKeysDer: readonly Uint8Array[],
-  expectedDigest: Uint8Array | 'unrecorded',
-) {
-  const bytes = await readSmall(folder, MANIFEST_FILE)
-  if (expectedDigest !== 'unrecorded' && !sha256(bytes).equals(expectedDigest))
-    throw new ArtifactError('The manifest has another digest than the one asked for.')
-  if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeysDer))
-    throw new ArtifactError(
-      'The signature of the manifest holds under no key of MANIFEST_PUBLIC_KEY: add the key that signed it, or build ' +
-        'the version again.',
-    )
-  return { manifest: parseManifest(bytes), digest: sha256(bytes) }
-}
-
-/** Reads a manifest whose signature is verified elsewhere. */
-export async function readManifest(folder: string): Promise<Manifest> {
-  return parseManifest(await readSmall(folder, MANIFEST_FILE))
-}
-
-function parseManifest(bytes: Buffer): Manifest {
-  const parsed = manifestSchema.safeParse(parsedJson(bytes.toString('utf8')))
-  if (!parsed.success || manifestText(parsed.data) !== bytes.toString('utf8'))
-    throw new ArtifactError(
-      'The manifest does not have the form that this version of the service reads; build the artifact again.',
-    )
-  return parsed.data
-}
-
-async function readSmall(folder: string, name: string): Promise<Buffer> {
-  try {
-    const { size } = await lstat(join(folder, name))
-    if (size > MANIFEST_BYTES_MAX) throw new ArtifactError(`${name} is larger than ${MANIFEST_BYTES_MAX} bytes.`)
-    return await readFile(join(folder, name))
-  } catch (error) {
-    if (error instanceof ArtifactError) throw error
-    throw new ArtifactError(`The artifact has no readable ${name}; copy it to the artifact store or build it again.`, {
-      cause: error,
-      absent: true,
-    })
-  }
 }
 
 async function verifyNames(folder: string, manifest: Manifest): Promise<void> {

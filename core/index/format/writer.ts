@@ -19,6 +19,7 @@ import {
   manifestText,
   publicKeyOf,
   signManifest,
+  readSignedManifest,
 } from './manifest.ts'
 import type { Description } from './description.ts'
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
@@ -36,7 +37,7 @@ import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
 import { openVectorsWriter, type VectorsWriter } from '#core/index/vectors/writer.ts'
 import { writeQueryExpansions, type PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
-import { readSignedManifest, verifyArtifact } from './verify.ts'
+import { verifyArtifact } from './verify.ts'
 
 export interface PassageRow {
   readonly record: PassageRecord

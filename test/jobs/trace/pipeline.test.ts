@@ -2,7 +2,7 @@ import { cpSync, existsSync, globSync, readFileSync, renameSync, rmSync, writeFi
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readLastLink } from '#core/db/version-chain.ts'
-import { readSignedManifest } from '#core/index/format/verify.ts'
+import { readSignedManifest } from '#core/index/format/manifest.ts'
 import { publishedHead } from '#jobs/platform/published-head.ts'
 import { writeProofs } from '#jobs/trace/proofs.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
