@@ -4,7 +4,6 @@ import type { Queryable } from '#core/db/pool.ts'
 import { disposableSnapshots, disposableVersions } from '#core/db/retention.ts'
 import type { RetentionRules } from '#core/db/retention.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { sizeOf } from '#core/platform/hashed-file.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { removeArtifact } from '#jobs/version-build/row-files.ts'
 
