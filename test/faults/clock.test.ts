@@ -19,7 +19,7 @@ function movable(name: string) {
   const file = join(service.settings.folder, `${name}.clock`)
   const move = (ms: number): void => writeFileSync(file, String(ms))
   const preload = new URL('../support/moved-date.ts', import.meta.url).href
-  const moved = { NODE_OPTIONS: `--import=${preload}`, TEST_CLOCK_FILE: file }
+  const moved = { NODE_OPTIONS: `--import=${preload}?file=${file}` }
   move(0)
   return { move, settings: { ...service.settings, environment: { ...service.settings.environment, ...moved } } }
 }

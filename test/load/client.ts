@@ -22,6 +22,8 @@ export const NO_REPLY: Reply = {
   retryAfterSeconds: null,
   minuteQuota: null,
   minuteLeft: null,
+  decision: null,
+  version: null,
   faults: [],
 }
 
@@ -95,7 +97,8 @@ async function bodyOf({ body }: Dispatcher.ResponseData, pauseMs: number): Promi
 function replyOf({ statusCode: status, headers: raw }: Dispatcher.ResponseData, body: Buffer, n: number): Reply {
   const headers = new Headers()
   for (const [name, value] of Object.entries(raw)) for (const one of [value ?? []].flat()) headers.append(name, one)
-  const error = status === 200 ? undefined : errorOf(body)
+  const error = status === 200 ? undefined : parsedAs(errorBodySchema, body)?.error
+  const answer = status === 200 ? parsedAs(answerSchema, body) : undefined
   const retryAfter = headers.get('retry-after')
   return {
     outcome: 'replied',
@@ -106,15 +109,22 @@ function replyOf({ statusCode: status, headers: raw }: Dispatcher.ResponseData, 
     retryAfterSeconds: retryAfter === null ? null : Number(retryAfter),
     minuteQuota: field(headers.get('ratelimit-policy') ?? '', 'minute', 'q'),
     minuteLeft: field(headers.get('ratelimit') ?? '', 'minute', 'r'),
+    decision: answer?.abstention.decision ?? null,
+    version: answer?.version ?? null,
     faults: status !== 200 || n % CHECKED_EVERY === 0 ? [...replyFaults(status, headers, body)] : [],
   }
 }
 
-function errorOf(body: Buffer): z.infer<typeof errorBodySchema>['error'] | undefined {
+const answerSchema = z.object({
+  version: z.string(),
+  abstention: z.object({ decision: z.enum(['answer', 'abstain']) }),
+})
+
+/** @returns undefined for another body: the rules of all replies name its fault. */
+function parsedAs<T>(schema: z.ZodType<T>, body: Buffer): T | undefined {
   try {
-    return errorBodySchema.parse(JSON.parse(body.toString())).error
+    return schema.parse(JSON.parse(body.toString()))
   } catch {
-    // The rules of all replies name the fault.
     return undefined
   }
 }

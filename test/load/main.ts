@@ -2,29 +2,16 @@ import { resolve } from 'node:path'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
-import { runWithSteps } from '#test/support/long-run.ts'
+import { interruptible, runWithSteps } from '#test/support/long-run.ts'
 import { renderPage, renderText } from '#operator/command-line/sections.ts'
 import { USAGE, loadFlags, type LoadFlags } from './flags.ts'
-import { INTERRUPTED, checkSection, exitCodeOf, scenarioSection, sectionsOf } from './report.ts'
+import { checkSection, exitCodeOf, scenarioSection, sectionsOf } from './report.ts'
 import { runLoad } from './run.ts'
 import { install } from './services/installation.ts'
 import { openServices } from './services/services.ts'
 
-/** The first signal ends what is offered, and the run reports what it has; the second one ends the run. */
-function interruptible(steps: Steps): AbortSignal {
-  const interrupted = new AbortController()
-  const onSignal = (): void => {
-    if (interrupted.signal.aborted) return void steps.stop(INTERRUPTED)
-    steps.print('Interrupted: what is under way ends, then the report follows.')
-    interrupted.abort()
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-  if (process.send !== undefined) process.on('disconnect', () => void steps.stop(INTERRUPTED))
-  return interrupted.signal
-}
-
 async function run({ scenarios, json, html, dataDir, ...settings }: LoadFlags, steps: Steps): Promise<number> {
-  const signal = interruptible(steps)
+  const signal = interruptible(steps, 'what is under way ends')
   steps.print(`Seed ${settings.seed}.`)
   const installation = await install(dataDir, settings.gateways === 1 ? 1 : 2, steps)
   const services = await openServices(installation, { count: settings.gateways }, steps)

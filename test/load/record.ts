@@ -40,6 +40,9 @@ export interface Reply {
   /** Of the headers RateLimit-Policy and RateLimit, where there are any. */
   readonly minuteQuota: number | null
   readonly minuteLeft: number | null
+  /** Of a reply with status 200, and the version that it was answered from. */
+  readonly decision: 'answer' | 'abstain' | null
+  readonly version: string | null
   /** Rules of the contract that the reply breaks. */
   readonly faults: readonly string[]
 }

@@ -1,6 +1,7 @@
 import { cpuOfEach, partsOf, type CpuTimes } from '#test/bench/cpu.ts'
 import { percentile, sumOf } from '#test/bench/load.ts'
 import type { Section } from '#operator/command-line/sections.ts'
+import { INTERRUPTED } from '#test/support/long-run.ts'
 import type { Violation } from './checks/check.ts'
 import type { RequestRecord } from './record.ts'
 import { goodput, type LoadSettings } from './scenarios/scenario.ts'
@@ -75,15 +76,21 @@ function violationsOf({ scenarios }: Pick<LoadReport, 'scenarios'>): number {
   return sumOf(scenarios, ({ checks }) => sumOf(checks, ({ violations }) => violations))
 }
 
-/** Exit code of a shell for SIGINT. */
-export const INTERRUPTED = 130
-
 export function exitCodeOf(report: Pick<LoadReport, 'scenarios' | 'interrupted'>): number {
   return violationsOf(report) > 0 ? 1 : report.interrupted ? INTERRUPTED : 0
 }
 
 export function sectionsOf(report: LoadReport): readonly Section[] {
   return [checkSection(report), ...report.scenarios.map(scenarioSection)]
+}
+
+/** Rows of check, verdict, facts that were checked, and the guarantee. */
+export function verdictRows(results: readonly Omit<CheckResult, 'examples'>[]) {
+  return results.map(({ name, guarantee, checked, violations }) => {
+    const style = violations > 0 ? 'bad' : checked === 0 ? 'soft' : 'good'
+    const verdict = { bad: `VIOLATED ${violations}×`, soft: 'not checked', good: 'holds' }[style]
+    return { cells: [name, verdict, checked, guarantee], style } as const
+  })
 }
 
 /** What was checked how often in the whole run, and what is violated. */
@@ -93,12 +100,14 @@ export function checkSection(report: LoadReport): Section {
     scenarios.flatMap(({ checks }) => checks),
     ({ name }) => name,
   )
-  const rows = [...byName].map(([name, results]) => {
-    const [checked, violations] = [sumOf(results, (one) => one.checked), sumOf(results, (one) => one.violations)]
-    const style = violations > 0 ? 'bad' : checked === 0 ? 'soft' : 'good'
-    const verdict = { bad: `VIOLATED ${violations}×`, soft: 'not checked', good: 'holds' }[style]
-    return { cells: [name, verdict, checked, results[0]?.guarantee ?? ''], style } as const
-  })
+  const rows = verdictRows(
+    [...byName].map(([name, results]) => ({
+      name,
+      guarantee: results[0]?.guarantee ?? '',
+      checked: sumOf(results, (one) => one.checked),
+      violations: sumOf(results, (one) => one.violations),
+    })),
+  )
   const requests = sumOf(scenarios, ({ phases }) => sumOf(phases, (phase) => phase.requests))
   const violations = violationsOf(report)
   return {

@@ -13,14 +13,11 @@ import type { RunDeps } from './services/services.ts'
 const PHASE_REQUESTS_MAX = 100_000
 const PROGRESS_EVERY_MS = 500
 
-interface StageDeps extends RunDeps {
+interface StageDeps extends RunDeps, Pick<Sending, 'tenants' | 'takeNumber'> {
   readonly scenario: Scenario
   /** Of the clock that the scenario needs. */
   readonly servers: Gateways
-  readonly tenants: readonly Tenant[]
   readonly saturation: number
-  /** Numbers of requests are given out once in a run. */
-  readonly takeNumber: () => number
 }
 
 /** A stage and what was seen on it. */
@@ -30,6 +27,7 @@ export function createStage(deps: StageDeps) {
   const phases: PhaseSummary[] = []
   const kills: Kill[] = []
   const figures: Record<string, number> = {}
+  const sending = { ...deps, ...services, gateways: servers.baseUrls.length }
 
   async function offer(
     phase: string,
@@ -49,7 +47,7 @@ export function createStage(deps: StageDeps) {
       knowledgeBase: services.installation.knowledgeBase,
       clockOffsetMs: servers.clockOffsetMs(),
       probeWaitMaxMs,
-      requests: arrivals.map((arrival, n) => outgoing(deps, arrival, n)),
+      requests: arrivals.map((arrival, n) => outgoing(sending, arrival, n)),
       signal,
     }
     await sendOffer(offered, services.client, (record) => seen.push(record)).finally(() => clearInterval(timer))
@@ -82,19 +80,31 @@ export function createStage(deps: StageDeps) {
   return { stage, records, phases, kills, figures }
 }
 
-/** Keys and gateways take turns where the arrival names none. */
-function outgoing({ services, servers, tenants, takeNumber }: StageDeps, arrival: Arrival, n: number): Outgoing {
-  const { key, probe, ...sent } = arrival
-  const tenant = tenants.find(({ name }) => name === arrival.tenant)
-  if (tenant === undefined) throw new Error(`the scenario has no tenant "${arrival.tenant}"`)
-  const secret = tenant.secrets[(key ?? n) % tenant.secrets.length] ?? ''
+/** What an arrival is sent with, where it names nothing else. */
+export interface Sending {
+  readonly tenants: readonly Tenant[]
+  readonly questions: readonly string[]
+  readonly gateways: number
+  /** Numbers of requests are given out once in a run. */
+  readonly takeNumber: () => number
+  readonly unknownKey: () => string
+}
+
+/** Keys, gateways and questions take turns. */
+export function outgoing(
+  { tenants, questions, gateways, takeNumber, unknownKey }: Sending,
+  { key, probe, ...sent }: Arrival,
+  n: number,
+): Outgoing {
+  const tenant = tenants.find(({ name }) => name === sent.tenant)
+  if (tenant === undefined) throw new Error(`the scenario has no tenant "${sent.tenant}"`)
   return {
     ...sent,
     n: takeNumber(),
     probeN: probe === true ? takeNumber() : undefined,
-    secret: arrival.unknownKey === true ? services.unknownKey() : secret,
-    gateway: (arrival.gateway ?? n) % servers.baseUrls.length,
-    query: arrival.query ?? services.questions[n % services.questions.length] ?? '',
+    secret: sent.unknownKey === true ? unknownKey() : (tenant.secrets[(key ?? n) % tenant.secrets.length] ?? ''),
+    gateway: (sent.gateway ?? n) % gateways,
+    query: sent.query ?? questions[n % questions.length] ?? '',
   }
 }
 

@@ -211,27 +211,18 @@ interface Hold {
   readonly released: Promise<void>
 }
 
-/** An endpoint with vectors by words. It can be slow, fail and hold single calls, and counts overlapping ones. */
+/** An endpoint with vectors by words. It can be slow, fail and hold single calls. */
 export async function startTestProvider() {
   const holds = new Set<Hold>()
-  const overlap = { most: 0, calls: 0 }
   const vectors = new Map<string, Float32Array<ArrayBuffer>>()
   /** Of queries; batches of a build are neither slowed down nor refused. */
   const behaviour = { delayMs: 0, failing: false }
-  let underWay = 0
   async function delayQuery(text: string, hungUp: Promise<void>): Promise<void> {
-    underWay++
-    overlap.calls++
-    overlap.most = Math.max(overlap.most, underWay)
-    try {
-      const hold = [...holds].findLast(({ query }) => query === text)
-      if (hold === undefined) return await sleep(behaviour.delayMs)
-      hold.arrive()
-      void hungUp.then(hold.hangUp)
-      await hold.released
-    } finally {
-      underWay--
-    }
+    const hold = [...holds].findLast(({ query }) => query === text)
+    if (hold === undefined) return await sleep(behaviour.delayMs)
+    hold.arrive()
+    void hungUp.then(hold.hangUp)
+    await hold.released
   }
   function vectorOf(text: string): Float32Array<ArrayBuffer> {
     const vector = vectors.get(text) ?? wordVector(text)
@@ -249,11 +240,9 @@ export async function startTestProvider() {
   })
   return {
     behaviour,
+    requests: endpoint.requests,
     /** For every process of the service. */
     environment: { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'test', OPENAI_TIMEOUT_MS: '9000' },
-    /** The most queries that were ever under way at once since the last reset, and how many there were. */
-    overlap,
-    resetOverlap: () => void Object.assign(overlap, { most: 0, calls: 0 }),
     /**
      * Holds the call for exactly this text. A query that differs in trailing spaces has the same vector and can be held
      * apart.

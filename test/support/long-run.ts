@@ -75,6 +75,25 @@ export async function runWithSteps<T>(
   }
 }
 
+/** Exit code of a shell for SIGINT. */
+export const INTERRUPTED = 130
+
+/**
+ * The first signal aborts the run, which reports what it has; the second one ends it.
+ * @param next what follows the first one, in words.
+ */
+export function interruptible(steps: Steps, next: string): AbortSignal {
+  const interrupted = new AbortController()
+  const onSignal = (): void => {
+    if (interrupted.signal.aborted) return void steps.stop(INTERRUPTED)
+    steps.print(`Interrupted: ${next}, then the report follows.`)
+    interrupted.abort()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  if (process.send !== undefined) process.on('disconnect', () => void steps.stop(INTERRUPTED))
+  return interrupted.signal
+}
+
 /** Runs `work` on a migrated database of a Postgres of its own, outside of a test run. */
 export async function withOwnDatabase<T>(
   name: string,

@@ -88,10 +88,14 @@ const SENTINEL_START_MS = 20_000
 const SENTINEL_STOP_MS = 10_000
 
 /**
- * A Sentinel that decides alone and after half a second, on a free port of loopback.
+ * A Sentinel that decides alone, on a free port of loopback.
  * @param user a user of the Sentinel, as `name:password`. Nobody may use it without a login then.
  */
-export async function startSentinel(primary: Pick<LocalRedis, 'program' | 'port'>, user?: string) {
+export async function startSentinel(
+  primary: Pick<LocalRedis, 'program' | 'port'>,
+  user?: string,
+  { downAfterMs = 500 }: { readonly downAfterMs?: number } = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-sentinel-'))
   const [port, name, file, logFile] = [await freePort(), 'limits', join(folder, 'sentinel.conf'), join(folder, 'log')]
   const settings = [
@@ -99,7 +103,7 @@ export async function startSentinel(primary: Pick<LocalRedis, 'program' | 'port'
     `port ${port}`,
     `dir ${folder}`,
     `sentinel monitor NAME 127.0.0.1 ${primary.port} 1`,
-    'sentinel down-after-milliseconds NAME 500',
+    `sentinel down-after-milliseconds NAME ${downAfterMs}`,
     'sentinel failover-timeout NAME 5000',
     ...(user === undefined ? [] : ['user default off', `user ${user.replace(':', ' on >')} +@all`]),
   ]

@@ -19,14 +19,16 @@ export function surelyLeased(reservations: Iterable<Reservation>): readonly Inte
 
 /**
  * When each request may have held a lease, so that the number at once is never too low. The lease ends before the reply
- * is sent; without a reply it may last until its deadline. A charge that was undone may have lasted as long as its
- * request.
+ * is sent; without a reply, or where the sweeper settled it later, it may last until its deadline. A charge that was
+ * undone may have lasted as long as its request.
  */
 export function perhapsLeased(evidence: TenantEvidence): readonly Interval[] {
   const byId = recordsById(evidence)
   const reserved = [...evidence.reservations.values()].map((reservation) => {
     const record = byId.get(reservation.id)
-    const endMs = record?.outcome === 'replied' ? record.endedMs + record.clockOffsetMs : reservation.deadlineAtMs
+    const repliedMs = record?.outcome === 'replied' ? record.endedMs + record.clockOffsetMs : undefined
+    const isSettled = (reservation.finishedAtMs ?? Infinity) <= (record?.endedMs ?? 0) + CUT_OFF_MS
+    const endMs = repliedMs !== undefined && isSettled ? repliedMs : reservation.deadlineAtMs
     return { fromMs: firstChargedMs(reservation, record), toMs: endMs + CUT_OFF_MS }
   })
   const undone = perhapsUndone(evidence).map(({ startedMs, endedMs, clockOffsetMs }) => ({
