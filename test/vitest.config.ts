@@ -15,6 +15,7 @@ const OBJECTS = ['test/object-store/**/*.test.ts']
 const TOOLS = [
   'test/bench/**/*.test.ts',
   'test/load/**/*.test.ts',
+  'test/fleet/main.test.ts',
   'test/quality/**/*.test.ts',
   'test/docs/commands.test.ts',
   'test/scenarios/published-law/*.test.ts',

@@ -9,7 +9,6 @@ import { watchStatements } from '#gateway/statements.ts'
 import { startGateway, type LocalGateway } from '#operator/demo/local/stack.ts'
 import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
-import { startLoad } from '#test/support/load.ts'
 import { expectEventually, until } from '#test/support/until.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/proxy.ts'
@@ -249,39 +248,3 @@ test('a cached refusal that has expired and cannot be read again is a 503 instea
   expect(changed.answer.error().error.code).toBe('INTERNAL_UNAVAILABLE')
   expect(changed.sentMs - beganMs).toBeLessThan(5_000)
 })
-
-test(
-  'under load with Postgres cut off again and again, every delivered 200 is one charged ledger row, ' +
-    'and nothing stays open',
-  async () => {
-    const { caller, send } = await createCaller()
-    await withoutGuards(
-      service.owner,
-      "update plans set limits = jsonb_set(limits, '{requests_per_day}', '100000') where name = $1",
-      [caller.client],
-    )
-    const load = startLoad(caller, [gateway.baseUrl], { callers: 6, pauseMs: 10 })
-    for (let round = 0; round < 3; round++) {
-      const before = load.sent.length
-      await load.until(
-        'requests are served',
-        (sent) => sent.slice(before).filter(({ answer }) => answer?.status === 200).length >= 10,
-      )
-      proxy.set('cut')
-      await load.until(
-        'requests are refused',
-        (sent) => sent.slice(before).filter(({ answer }) => answer?.status === 503).length >= 3,
-      )
-      proxy.set('pass')
-    }
-    const sent = await load.stop()
-    expect(new Set(sent.map(({ answer }) => answer?.status))).toEqual(new Set([200, 503]))
-    await passDeadlines(caller)
-    await served(send)
-    const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
-    const charged = new Set(ledger.filter((book) => book.charged === true).map(({ request_id }) => request_id))
-    const delivered = sent.flatMap(({ answer }) => (answer?.status === 200 ? [answer.retrieved().request_id] : []))
-    expect(delivered.filter((requestId) => !charged.has(requestId))).toEqual([])
-    expect(ledger.every(({ state }) => state !== 'open')).toBe(true)
-  },
-)

@@ -1,0 +1,230 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { openDatabase, type Database } from '#core/db/pool.ts'
+import { createLog } from '#core/platform/log.ts'
+import type { Operator } from '#operator/actions/operator.ts'
+import { createKnowledgeBase } from '#operator/actions/organizations.ts'
+import { builtInCorpus } from '#operator/demo/corpus.ts'
+import type { LocalService } from '#operator/demo/local/processes.ts'
+import { startGateway, startJobs, startSearchNode, storeOf, type StackSettings } from '#operator/demo/local/stack.ts'
+import { freePort } from '#operator/demo/local/supervised-process.ts'
+import { publish } from '#operator/demo/publish.ts'
+import type { Steps } from '#operator/demo/steps.ts'
+import { startTestProvider } from '#test/support/embedding-endpoint.ts'
+import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
+import { startFaultProxy, type FaultProxy } from '#test/support/proxy.ts'
+import { testSecrets } from '#test/support/secrets.ts'
+import { startPostgresPair } from './postgres-pair.ts'
+import { startRedisPair } from './redis-pair.ts'
+import type { Sizes } from './schedule.ts'
+
+export type Fleet = Awaited<ReturnType<typeof startFleet>>
+type Member = Awaited<ReturnType<typeof startMember>>
+
+const CONNECTIONS_MAX = 4
+const STATEMENT_TIMEOUT_MS = 30_000
+const STARTS_MAX = 30
+const START_PAUSE_MS = 1_000
+/** Questions that a build is evaluated with; few, because each build takes part of the run. */
+const EVALUATED = 8
+const questionSchema = z.object({ text: z.string() })
+const UNHEARD = { update: () => undefined, end: () => undefined }
+
+interface FleetOptions {
+  readonly sizes: Sizes
+  readonly folder: string
+  /** A module that every process loads before its `main.ts`; it breaks the product. */
+  readonly preload?: string | undefined
+  /** A process has ended that nobody ended. It is started again. */
+  readonly onEnd: (message: string) => void
+}
+
+/** A process that can be ended and started again. */
+async function startMember(name: string, start: () => Promise<LocalService>, report: (message: string) => void) {
+  const expected = new Set<LocalService>()
+  let service: LocalService
+  /** One that ends while it starts, as where Postgres is away, is started again, as a supervisor does. */
+  async function started(): Promise<LocalService> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await start()
+      } catch (error) {
+        if (attempt === STARTS_MAX) throw error
+        await sleep(START_PAUSE_MS)
+      }
+    }
+  }
+  async function restart(): Promise<void> {
+    const next = (service = await started())
+    const follow = async (): Promise<void> => {
+      const reason: unknown = await next.ended.catch((error: unknown) => error)
+      if (expected.has(next)) return
+      report(`${name}: ${reason instanceof Error ? reason.message : 'ended'}`)
+      await restart()
+    }
+    follow().catch((error: unknown) => report(`${name} did not start again: ${String(error)}`))
+  }
+  await restart()
+  return {
+    signal: (signal: NodeJS.Signals) => service.signal(signal),
+    /** Resolves once the process has ended. */
+    async end(signal: 'SIGKILL' | 'SIGTERM') {
+      expected.add(service)
+      service.signal(signal)
+      await service.ended.catch(() => undefined)
+    },
+    restart,
+    stop() {
+      expected.add(service)
+      service.signal('SIGCONT')
+      return service.stop()
+    },
+  }
+}
+
+type Started = <T extends { stop(): Promise<unknown> }>(name: string, start: () => Promise<T>) => Promise<T>
+
+/** Every process of a service with two of each server, and a fault proxy before each party. */
+export async function startFleet(options: FleetOptions, steps: Steps) {
+  const { folder, sizes } = options
+  mkdirSync(folder, { recursive: true })
+  const stopped: Started = async (name, start) => {
+    const started = await steps.run(name, start)
+    steps.onStop(() => started.stop())
+    return started
+  }
+  const servers = await startServers(options, stopped, steps)
+  const { operator, settings } = servers
+  const { nodes, workers, gateways, addresses, moveClock } = await startProcesses(servers, options, steps)
+  const { slug, title, source, mappingFile, questionsFile } = builtInCorpus()
+  const questions = readFileSync(questionsFile ?? '', 'utf8')
+    .trimEnd()
+    .split('\n')
+  const evaluated = join(folder, 'questions.jsonl')
+  writeFileSync(evaluated, `${questions.slice(0, EVALUATED).join('\n')}\n`)
+  const reviewerKeyFile = join(folder, 'reviewer.pem')
+  const publishing = { operator, store: storeOf(settings), redisUrl: settings.redisUrl, reviewerKeyFile }
+  const corpus = { knowledgeBase: slug, source, mappingFile, questionsFile: evaluated, embedding: 'openai' } as const
+  const republish = () => publish(publishing, { ...corpus, endpoint: { model: 'fleet' } }, UNHEARD)
+  await steps.run('corpus', async () => {
+    await createKnowledgeBase(operator, { slug, title })
+    await republish()
+  })
+  return {
+    ...servers,
+    sizes,
+    nodes,
+    workers,
+    gateways,
+    searchNodes: addresses,
+    knowledgeBase: slug,
+    reviewerKeyFile,
+    store: publishing.store,
+    /** Those of callers, which no version is evaluated with. */
+    questions: questions.slice(EVALUATED).map((line) => questionSchema.parse(JSON.parse(line)).text),
+    moveClock,
+    /** Imports the corpus again, and takes it through build, review and activation. */
+    republish,
+    /** What callers ask. */
+    baseUrls: gateways.map(({ proxies }) => proxies['callers']?.url.replace(/\/$/, '') ?? ''),
+  }
+}
+
+async function startServers({ folder, preload }: FleetOptions, stopped: Started, steps: Steps) {
+  const provider = await stopped('embedding provider', () => startTestProvider())
+  const postgres = await stopped('Postgres and its replica', () => startPostgresPair(folder))
+  const redis = await stopped('Redis, its replica and a Sentinel', () => startRedisPair())
+  const providerProxy = await startFaultProxy(provider.environment.OPENAI_BASE_URL)
+  const imports = preload === undefined ? [] : [`--import=${preload}`]
+  const settings: StackSettings = {
+    folder,
+    gatewayDatabaseUrl: postgres.logins.gatewayUrl,
+    jobsDatabaseUrl: postgres.logins.jobsUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
+    secrets: testSecrets(),
+    environment: {
+      SEARCH_THREADS: '1',
+      ...provider.environment,
+      OPENAI_BASE_URL: providerProxy.url,
+      NODE_OPTIONS: [...imports, WITH_FEW_QUERIES].join(' '),
+    },
+  }
+  const connect = async (url: string): Promise<Database> => {
+    const { url: through } = await postgres.proxied(url)
+    const database = openDatabase(through, createLog('fleet', 'silent'), CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
+    steps.onStop(() => database.end())
+    return database
+  }
+  const owner = await connect(postgres.ownerUrl())
+  const operator: Operator = { database: await connect(postgres.logins.operatorUrl), actor: 'fleet' }
+  return { settings, owner, operator, postgres, redis, provider, providerProxy }
+}
+
+/** Nodes, workers and gateways, all at once. */
+async function startProcesses(
+  { settings, postgres }: Pick<Awaited<ReturnType<typeof startServers>>, 'settings' | 'postgres'>,
+  { sizes, onEnd }: FleetOptions,
+  steps: Steps,
+) {
+  const { move: moveClock, settingsOf } = createClocks(settings)
+  const { logins, proxied } = postgres
+  const started = async (name: string, start: () => Promise<LocalService>): Promise<Member> => {
+    const member = await startMember(name, start, onEnd)
+    steps.onStop(() => member.stop())
+    return member
+  }
+  const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n)
+  const ports = await Promise.all(numbers(sizes.nodes).map(() => freePort()))
+  const networks = await Promise.all(ports.map((port) => startFaultProxy(`http://127.0.0.1:${port}`)))
+  const addresses = networks.map(({ url }) => new URL(url).host)
+  const startedNode = async (network: FaultProxy, n: number): Promise<Link> => ({
+    member: await started(`node-${n}`, () => startSearchNode(settings, `node-${n}`, ports[n])),
+    proxies: { network },
+  })
+  const startedWorker = async (n: number): Promise<Link> => {
+    const proxy = await proxied(logins.jobsUrl)
+    const own = settingsOf(`worker-${n}`, { ...settings, jobsDatabaseUrl: proxy.url })
+    const member = await started(`worker-${n}`, () => startJobs(own, addresses, `worker-${n}`))
+    return { member, proxies: { postgres: proxy } }
+  }
+  const startedGateway = async (n: number): Promise<Link> => {
+    const port = await freePort()
+    const callers = await startFaultProxy(`http://127.0.0.1:${port}`)
+    const proxy = await proxied(logins.gatewayUrl)
+    const own = settingsOf(`gateway-${n}`, { ...settings, gatewayDatabaseUrl: proxy.url })
+    const member = await started(`gateway-${n}`, () => startGateway(own, addresses, `gateway-${n}`, port))
+    return { member, proxies: { callers, postgres: proxy } }
+  }
+  const [nodes, workers, gateways] = await steps.run('nodes, workers and gateways', () =>
+    Promise.all([
+      Promise.all(networks.map(startedNode)),
+      Promise.all(numbers(sizes.workers).map(startedWorker)),
+      Promise.all(numbers(sizes.gateways).map(startedGateway)),
+    ]),
+  )
+  return { nodes, workers, gateways, addresses, moveClock }
+}
+
+/** A process, and the proxies of its connections. */
+export interface Link {
+  readonly member: Member
+  readonly proxies: Readonly<Record<string, FaultProxy>>
+}
+
+/** Clocks of processes, each in a file. */
+function createClocks({ folder }: Pick<StackSettings, 'folder'>) {
+  const fileOf = (name: string): string => join(folder, `${name}.clock`)
+  const move = (name: string, ms: number): void => writeFileSync(fileOf(name), String(ms))
+  return {
+    move,
+    settingsOf(name: string, settings: StackSettings): StackSettings {
+      move(name, 0)
+      const preload = `${new URL('../support/moved-date.ts', import.meta.url).href}?file=${fileOf(name)}`
+      const options = `--import=${preload} ${settings.environment?.['NODE_OPTIONS'] ?? ''}`
+      return { ...settings, environment: { ...settings.environment, NODE_OPTIONS: options } }
+    },
+  }
+}

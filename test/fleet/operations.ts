@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { parsePeppers } from '#core/credentials/settings.ts'
+import { issueKeyFor, revokeKeyNow } from '#operator/actions/api-keys.ts'
+import { restore, withdraw } from '#operator/actions/withdrawals.ts'
+import { ensureReviewer } from '#operator/demo/publish.ts'
+import { grantAccess } from '#test/support/caller.ts'
+import { until } from '#test/support/until.ts'
+import type { Fleet } from './fleet.ts'
+import type { Operation } from './schedule.ts'
+
+/** Time within which a withdrawal and a revocation are in force on every gateway. */
+export const IN_FORCE_MS = 5_000
+/** For how long a passage stays withdrawn, and a revoked key is tried. */
+const WATCHED_MS = 4_000
+const ASK_TIMEOUT_MS = 12_000
+
+export interface Withdrawn {
+  readonly chunk: string
+  readonly fromMs: number
+  /** Infinity: it was not restored. */
+  readonly toMs: number
+}
+
+/** A request with a key that was revoked. */
+export interface RevokedUse {
+  readonly gateway: number
+  /** Since the revocation was confirmed, when it was sent. */
+  readonly afterMs: number
+  /** 0: no reply. */
+  readonly status: number
+}
+
+/** What an operator does during a run. `withdrawn` and `revoked` are what the checks judge. */
+export function createOperations(fleet: Fleet, chunk: () => string) {
+  const withdrawn: Withdrawn[] = []
+  const revoked: RevokedUse[] = []
+  let clients = 0
+
+  async function withdrawForAWhile(): Promise<void> {
+    const { operator, store, knowledgeBase } = fleet
+    const key = await ensureReviewer(operator, fleet.reviewerKeyFile)
+    const what = { knowledgeBase, what: chunk(), reason: 'a fault drill' }
+    const { id } = await withdraw(operator, store, what, [key])
+    const at = withdrawn.push({ chunk: what.what, fromMs: Date.now(), toMs: Infinity }) - 1
+    await sleep(IN_FORCE_MS + WATCHED_MS)
+    const toMs = Date.now()
+    withdrawn[at] = { chunk: what.what, fromMs: withdrawn[at]?.fromMs ?? toMs, toMs }
+    // An outcome that was lost on the way shows as a restoration that exists.
+    await until('the withdrawal is restored', () =>
+      restore(operator, id, 'the drill is over', [key]).then(
+        () => true,
+        (error: unknown) => String(error).includes('restored already'),
+      ),
+    )
+  }
+
+  async function rotateKey(): Promise<void> {
+    const { operator, settings, knowledgeBase } = fleet
+    const name = `rotating-${clients++}`
+    const lists = { languages: ['en'], jurisdictions: ['HS-M'] }
+    const { keys } = await grantAccess(operator, settings, { name, limits: {}, knowledgeBase, ...lists })
+    const old = keys[0]
+    if (old === undefined) throw new Error('no key was issued')
+    await issueKeyFor(operator, {
+      client: name,
+      environment: settings.keyEnvironment,
+      peppers: parsePeppers(settings.secrets.KEY_PEPPERS),
+    })
+    await Promise.all(fleet.baseUrls.map((baseUrl) => statusOf(baseUrl, old.key)))
+    await revokeKeyNow(operator, old.id)
+    const sinceMs = Date.now()
+    while (Date.now() - sinceMs < IN_FORCE_MS + WATCHED_MS) {
+      const afterMs = Date.now() - sinceMs
+      const statuses = await Promise.all(fleet.baseUrls.map((baseUrl) => statusOf(baseUrl, old.key)))
+      revoked.push(...statuses.map((status, gateway) => ({ gateway, afterMs, status })))
+      await sleep(IN_FORCE_MS / 5)
+    }
+  }
+
+  function statusOf(baseUrl: string, key: string): Promise<number> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ query: 'Which rules apply?', knowledge_base: fleet.knowledgeBase })
+    const signal = AbortSignal.timeout(ASK_TIMEOUT_MS)
+    return fetch(`${baseUrl}/v1/retrieve`, { method: 'POST', headers, body, signal }).then(
+      async ({ status, body: reply }) => {
+        await reply?.cancel()
+        return status
+      },
+      () => 0,
+    )
+  }
+
+  const run: Readonly<Record<Operation, () => Promise<unknown>>> = {
+    publish: fleet.republish,
+    withdraw: withdrawForAWhile,
+    'rotate key': rotateKey,
+  }
+  return { run, withdrawn, revoked }
+}
+
+const ACTIVATIONS = `
+  select version_id as "versionId", extract(epoch from finished_at)::float8 * 1000 as "atMs" from activations
+  where state = 'done' order by sequence`
+const UNFINISHED = `
+  select 'build ' || id as job from builds where state not in ('succeeded', 'failed')
+  union all select 'activation ' || id from activations where state = 'queued'`
+const POINTERS = 'select version_id as "versionId" from active_versions'
+
+const activations = z.array(z.object({ versionId: z.string(), atMs: z.number() }))
+
+/** A build that failed is repeated after a pause. */
+const WORK_ENDS_MS = 180_000
+
+/** What the operator's work has left, once every build and activation has ended or can be waited for no more. */
+export async function endedWork(fleet: Pick<Fleet, 'owner'>, signal: AbortSignal) {
+  const sinceMs = Date.now()
+  for (;;) {
+    const work = await readWork(fleet)
+    if (work.unfinished.length === 0 || signal.aborted || Date.now() - sinceMs > WORK_ENDS_MS) return work
+    await sleep(IN_FORCE_MS / 5)
+  }
+}
+
+async function readWork({ owner }: Pick<Fleet, 'owner'>) {
+  const [done, unfinished, pointers] = [
+    await owner.query(ACTIVATIONS),
+    await owner.query(UNFINISHED),
+    await owner.query(POINTERS),
+  ]
+  return {
+    activations: activations.parse(done.rows),
+    unfinished: z
+      .array(z.object({ job: z.string() }))
+      .parse(unfinished.rows)
+      .map(({ job }) => job),
+    active: z
+      .array(z.object({ versionId: z.string() }))
+      .parse(pointers.rows)
+      .map(({ versionId }) => versionId),
+  }
+}
