@@ -189,12 +189,12 @@ async function firstAnswered({ owner }: Fleet, { records, questionOf }: ReturnTy
   return { question: questionOf.get(answered.n) ?? '', passage: rows[0]?.chunk ?? '' }
 }
 
-/** Operations one after the other, beside the faults. */
+/** Operations beside the faults; those of one kind follow each other. */
 function createWork(history: History) {
-  let last: Promise<unknown> = Promise.resolve()
+  const last = new Map<string, Promise<unknown>>()
   return {
     begin(operation: string, work: () => Promise<unknown>) {
-      last = last.then(async () => {
+      const begun = (last.get(operation) ?? Promise.resolve()).then(async () => {
         history.write('operation', { operation, state: 'begun' })
         const outcome = await work().then(
           () => 'done',
@@ -202,8 +202,9 @@ function createWork(history: History) {
         )
         history.write('operation', { operation, state: outcome })
       })
+      last.set(operation, begun)
     },
-    end: () => Promise.race([last, sleep(OPERATIONS_END_MS, undefined, { ref: false })]),
+    end: () => Promise.race([Promise.all(last.values()), sleep(OPERATIONS_END_MS, undefined, { ref: false })]),
   }
 }
 
