@@ -4,8 +4,8 @@ import type { Fleet, Link } from './fleet.ts'
 import { NETWORK, type Fault } from './schedule.ts'
 
 const HOUR_MS = 3_600_000
-/** Time that the provider takes for a query. */
-export const USUAL_DELAY_MS = 20
+/** Time that the provider takes for a query: long enough for a signal to meet requests in flight. */
+export const USUAL_DELAY_MS = 150
 /** Longer than the gateway waits for a provider. */
 const SLOW_DELAY_MS = 12_000
 

@@ -112,12 +112,16 @@ const activations = z.array(z.object({ versionId: z.string(), atMs: z.number() }
 /** A build that failed is repeated after a pause. */
 const WORK_ENDS_MS = 180_000
 
-/** What the operator's work has left, once every build and activation has ended or can be waited for no more. */
+/**
+ * What the operator's work has left, once every build and activation has ended or can be waited for no more. An
+ * interrupted run says nothing of what has not ended.
+ */
 export async function endedWork(fleet: Pick<Fleet, 'owner'>, signal: AbortSignal) {
   const sinceMs = Date.now()
   for (;;) {
     const work = await readWork(fleet)
-    if (work.unfinished.length === 0 || signal.aborted || Date.now() - sinceMs > WORK_ENDS_MS) return work
+    if (signal.aborted) return { ...work, unfinished: [] }
+    if (work.unfinished.length === 0 || Date.now() - sinceMs > WORK_ENDS_MS) return work
     await sleep(IN_FORCE_MS / 5)
   }
 }

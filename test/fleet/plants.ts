@@ -42,7 +42,6 @@ export const PLANTS: Readonly<Record<string, readonly Change[]>> = {
       'for (const { id, ...about } of [])',
     ],
   ],
-  'loses ledger entries': [['core/db/ledger.ts', 'values: [reservationIds]', 'values: [reservationIds.slice(1)]']],
 }
 
 /** Of `plants.ts?plant=NAME,NAME`, which a process loads before its `main.ts`. */
