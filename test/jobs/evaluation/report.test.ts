@@ -87,9 +87,8 @@ const tableOf = (report: EvaluationReport): string => renderText(dataSetSections
 
 describe('what --json writes', () => {
   test('holds the published names and nothing else', () => {
-    const figures = publishedFigures.parse(
-      JSON.parse(JSON.stringify(figuresOf(reportOf(input({ decision: fitted() }))))),
-    )
+    const ofReport = publishedFigures.omit({ about: true, per_question: true })
+    const figures = ofReport.parse(JSON.parse(JSON.stringify(figuresOf(reportOf(input({ decision: fitted() }))))))
     expect(figures).toMatchObject({
       dataset: 'rules',
       passages: 1_234,
