@@ -10,36 +10,7 @@ import { clientCredentials, type TransportSettings } from '#core/rpc/transport.t
 import { GATEWAY_BOUNDS } from './bounds.ts'
 
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */
-export interface SearchTier {
-  /** Asks the least busy node that holds the version; asks another one if that lacks the version, holds it damaged, is full, or cannot be reached in time. */
-  search(request: SearchQuery, timeoutMs: number, signal: AbortSignal, about?: CallFacts): Promise<NodeResult>
-  /** Whether at least one node answers within the time. What each holds is known from then on. */
-  isReachable(timeoutMs: number): Promise<boolean>
-  /** Whether a node had the version when it was asked last. */
-  holds(versionId: string): boolean
-  /** Whether a node that answers had the version when it was asked last. */
-  serves(versionId: string): boolean
-  /** What is known of each node. */
-  nodes(): readonly NodeState[]
-  register(registry: Registry): void
-  close(): void
-}
-
-/** A node as this gateway sees it. */
-export interface NodeState {
-  readonly node: string
-  /** Whether it answered when it was asked last. */
-  readonly up: boolean
-  readonly inFlight: number
-  /** Versions that it holds. */
-  readonly held: readonly string[]
-  /** Calls since the start, and those of them after which another node was asked. */
-  readonly calls: number
-  readonly passedOver: number
-  /** Of the last calls; NaN: there was none. */
-  readonly p50Ms: number
-  readonly p99Ms: number
-}
+export type SearchTier = Awaited<ReturnType<typeof openSearchTier>>
 
 /** A result with the address of the node that gave it. */
 export type NodeResult = SearchResult & { readonly node: string }
@@ -70,7 +41,7 @@ export async function openSearchTier(
   transport: TransportSettings,
   log: Log,
   now: () => number = () => performance.now(),
-): Promise<SearchTier> {
+) {
   const metrics = createNodeMetrics()
   const { nodes, close } = await openSearchNodes(value, {
     open: (address) => createNode(address, transport, metrics.seconds.labels(address), now),
@@ -89,7 +60,11 @@ export async function openSearchTier(
   }
 
   return {
-    search: async (request, timeoutMs, signal, about = {}) => {
+    /**
+     * Asks the least busy node that holds the version; asks another one if that lacks the version, holds it damaged, is
+     * full, or cannot be reached in time.
+     */
+    async search(request: SearchQuery, timeoutMs: number, signal: AbortSignal, about: CallFacts = {}) {
       const endsAtMs = now() + timeoutMs
       let last: unknown = new Error('no search node could be asked in time')
       for (const node of inOrder(request.versionId)) {
@@ -114,15 +89,19 @@ export async function openSearchTier(
       }
       throw last
     },
-    isReachable: (timeoutMs) =>
+    /** Whether at least one node answers within the time. What each holds is known from then on. */
+    isReachable: (timeoutMs: number) =>
       Promise.any(nodes.map((node) => look(node, timeoutMs))).then(
         () => true,
         () => false,
       ),
-    holds: (versionId) => nodes.some(({ held }) => held?.has(versionId) === true),
-    serves: (versionId) => nodes.some(({ isUp, held }) => isUp && held?.has(versionId) === true),
+    /** Whether a node had the version when it was asked last. */
+    holds: (versionId: string) => nodes.some(({ held }) => held?.has(versionId) === true),
+    /** Whether a node that answers had the version when it was asked last. */
+    serves: (versionId: string) => nodes.some(({ isUp, held }) => isUp && held?.has(versionId) === true),
+    /** What is known of each node. */
     nodes: () => nodes.map(stateOf),
-    register: (registry) => metrics.register(registry, nodes),
+    register: (registry: Registry) => metrics.register(registry, nodes),
     close,
   }
 }
@@ -174,16 +153,21 @@ async function look(node: Node, timeoutMs: number): Promise<void> {
   node.held = new Set(loaded.filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId))
 }
 
-function stateOf({ client, inFlight, held, isUp, calls, passedOver, lastMs }: Node): NodeState {
+/** A node as this gateway sees it. */
+function stateOf({ client, inFlight, held, isUp, calls, passedOver, lastMs }: Node) {
   const sorted = lastMs.subarray(0, Math.min(calls, lastMs.length)).toSorted()
   const quantile = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
   return {
     node: client.address,
+    /** Whether it answered when it was asked last. */
     up: isUp,
     inFlight,
+    /** Versions that it holds. */
     held: [...(held ?? [])],
+    /** Calls since the start, and those of them after which another node was asked. */
     calls,
     passedOver,
+    /** Of the last calls; NaN: there was none. */
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),
   }

@@ -154,15 +154,9 @@ function readResult(file: string): unknown {
   }
 }
 
-interface Invocation {
-  readonly suite: Suite
-  readonly steps: readonly string[]
-  readonly filters: readonly string[]
-  /** Rounds of tests, each with a seed of its own; undefined: one with the fixed seed. */
-  readonly rounds: number | undefined
-}
+type Invocation = NonNullable<ReturnType<typeof readArguments>>
 
-function readArguments(): Invocation | undefined {
+function readArguments() {
   try {
     const { values, positionals: filters } = parseArgs({
       options: { only: { type: 'string' }, suite: { type: 'string' }, rounds: { type: 'string' } },
@@ -173,6 +167,7 @@ function readArguments(): Invocation | undefined {
     const count = Number(rounds)
     if (!isSuite(suite) || !steps.every((step) => STEPS.includes(step))) return undefined
     if (!Number.isInteger(count) || count < 1 || count > ROUNDS_MAX) return undefined
+    // Rounds of tests, each with a seed of its own; undefined: one with the fixed seed.
     return { suite, steps, filters, rounds: suite === 'soak' ? count : undefined }
   } catch {
     return undefined

@@ -6,11 +6,7 @@ import type { PinnedRequest } from './pin.ts'
 import type { PublicIds } from './request-context.ts'
 import type { Abstention, Result, RetrievalResponse } from './schema.ts'
 
-export interface BoundedReply {
-  readonly body: Buffer
-  /** The passages in the body. */
-  readonly served: readonly FoundPassage[]
-}
+export type BoundedReply = ReturnType<typeof bound>
 
 /**
  * Encodes the reply. Whole passages are dropped from the end until it fits the plan; none is truncated.
@@ -22,7 +18,7 @@ export function bound(
   query: EmbeddedQuery,
   passages: readonly FoundPassage[],
   abstention: Abstention,
-): BoundedReply {
+) {
   const candidates = abstention.decision === 'answer' ? passages : []
   const results = candidates.map(resultOf)
   const bodyOf = (count: number): Buffer =>

@@ -16,18 +16,14 @@ export interface Values {
 }
 
 /** The scope of the request, always within the entitlement. */
-export interface Narrowed extends Values {
-  readonly profile: ServingProfile
-  /** Before the request's own filters. */
-  readonly entitled: Values
-}
+export type Narrowed = ReturnType<typeof narrow>
 
 /**
  * Applies the request's own filters to the entitlement. A value outside it is refused whether or not the knowledge base
  * holds it.
  * @throws ServiceError FILTER_FORBIDDEN, also where a chat model orders the profile and the entitlement allows none.
  */
-export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest): Narrowed {
+export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest) {
   const { filters } = request
   const profile = chooseProfile(entitlement, request.profile)
   if (!entitlement.assistance && orderedByChat(profile)) throw forbidden([NEEDS_ASSISTANCE])
@@ -38,6 +34,7 @@ export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest
   const everySubject = entitlement.subjects === null
   const narrowed = {
     profile,
+    /** Before the request's own filters. */
     entitled: {
       languages: languages.values,
       jurisdictions: jurisdictions.values,

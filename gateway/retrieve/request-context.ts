@@ -78,29 +78,22 @@ export interface RequestFacts {
 }
 
 /** Time per stage and per party, in milliseconds. */
-export interface Timings {
-  readonly stages: { readonly name: Stage; readonly ms: number }[]
-  readonly waitedMs: Record<Party, number>
-  /** Runs one stage under its name. */
-  stage<T>(name: Stage, work: () => T | Promise<T>): Promise<T>
-  /** Counts the time until `work` is done as waiting for `party`. */
-  wait<T>(party: Party, work: Promise<T>): Promise<T>
-  totalMs(): number
-}
+export type Timings = ReturnType<typeof createTimings>
 
 /** Time of each stage so far, in whole microseconds as ms. */
 export function stageMs({ stages }: Timings): Readonly<Record<string, number>> {
   return Object.fromEntries(stages.map(({ name, ms }) => [name, Math.round(ms * 1_000) / 1_000]))
 }
 
-function createTimings(): Timings {
+function createTimings() {
   const beganMs = performance.now()
   const stages: { name: Stage; ms: number }[] = []
-  const waitedMs = { caller: 0, redis: 0, postgres: 0, provider: 0, search: 0 }
+  const waitedMs: Record<Party, number> = { caller: 0, redis: 0, postgres: 0, provider: 0, search: 0 }
   return {
     stages,
     waitedMs,
-    stage: async (name, work) => {
+    /** Runs one stage under its name. */
+    stage: async <T>(name: Stage, work: () => T | Promise<T>): Promise<T> => {
       const from = performance.now()
       try {
         return await work()
@@ -108,7 +101,8 @@ function createTimings(): Timings {
         stages.push({ name, ms: performance.now() - from })
       }
     },
-    wait: async (party, work) => {
+    /** Counts the time until `work` is done as waiting for `party`. */
+    wait: async <T>(party: Party, work: Promise<T>): Promise<T> => {
       const from = performance.now()
       try {
         return await work

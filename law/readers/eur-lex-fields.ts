@@ -74,14 +74,10 @@ function eliOf(all: readonly MarkupElement[]): string | undefined {
 
 const ELI = /https?:\/\/data\.europa\.eu\/eli\/[^\s)]+/
 
-export interface Consolidation {
-  readonly celex: string
-  readonly language: string | undefined
-  readonly from: string | undefined
-}
+export type Consolidation = NonNullable<ReturnType<typeof consolidationIn>>
 
 /** What the first line of a consolidated act says: `2009L0065 — EN — 20.06.2013 — 003.001`. */
-export function consolidationIn(line: string | undefined): Consolidation | undefined {
+export function consolidationIn(line: string | undefined) {
   const [, number, language, day, month, year] =
     /^0?(\d{4}[A-Z]{1,2}\d{4})\s*[—–-]\s*([A-Z]{2})\s*[—–-]\s*(\d{2})\.(\d{2})\.(\d{4})/.exec(line?.trim() ?? '') ?? []
   if (number === undefined) return undefined

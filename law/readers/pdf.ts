@@ -5,7 +5,7 @@ import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './f
 import type { DocumentFields } from './document.ts'
 import { lineRole, lineTree } from './line-tree.ts'
 import { commonGutters, linesOfPage, printedOnce, rotatedLines, turned } from './pdf-columns.ts'
-import type { PageTurn, PdfText } from './pdf-columns.ts'
+import type { PdfText } from './pdf-columns.ts'
 import { marksOf } from './pdf-marks.ts'
 import { NAMED_RANK, blocksOf } from './pdf-lines.ts'
 import { elementsOf, oneLine, textOf, UnreadableFile, type MarkupElement, type MarkupTree } from './tree.ts'
@@ -141,15 +141,11 @@ async function opened(bytes: Uint8Array): Promise<Pdf> {
   }
 }
 
-interface PageTexts {
-  readonly along: readonly PdfText[]
-  readonly apart: readonly PdfText[]
-  readonly turn: PageTurn
-}
+type PageTexts = Awaited<ReturnType<typeof pageTexts>>
 
 type MarksIn = (page: Awaited<ReturnType<Pdf['getPage']>>) => ReturnType<typeof marksOf>
 
-async function pageTexts(pdf: Pdf, number: number, marksIn: MarksIn): Promise<PageTexts> {
+async function pageTexts(pdf: Pdf, number: number, marksIn: MarksIn) {
   try {
     const page = await pdf.getPage(number)
     const marks = await marksIn(page)

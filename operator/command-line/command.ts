@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { z } from 'zod'
 import { UsageError } from './failure.ts'
 import { flagOf } from './inputs.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createProgress } from './progress.ts'
 
 /** Invocation of a command. `npm run` needs the dashes; `--silent` keeps npm's banner off standard output. */
 const INVOCATION = 'npm run operator --'
@@ -38,15 +38,7 @@ export class OperatorCommand extends Command {
 export type Shown = readonly [value: unknown, text: string | (() => string) | undefined]
 
 /** Outputs of every verb. */
-export interface Output {
-  /** Writes a result before the end of a verb that may still fail. */
-  readonly show: (...shown: Shown) => void
-  /** Writes a sentence for people to standard error, before the result. */
-  readonly note: (text: string) => void
-  /** Writes bytes to standard output as they are, also with `--json`. */
-  readonly write: (bytes: Uint8Array) => Promise<void>
-  readonly progress: Progress
-}
+export type Output = ReturnType<typeof createOutput>
 
 /** What the help of a verb says. */
 export interface Help {
@@ -109,22 +101,25 @@ function addVerb(parent: OperatorCommand, { usage, summary, input, writes, below
   if (below.length > 0) addCommands(command.enablePositionalOptions(), below)
 }
 
-function createOutput(command: OperatorCommand): Output {
+function createOutput(command: OperatorCommand) {
   const { stdout, stderr } = command.console
   const { json } = z.object({ json: z.boolean().default(false) }).parse(command.opts())
   const progress = createProgress(stderr)
   return {
     progress,
-    note(sentence) {
+    /** Writes a sentence for people to standard error, before the result. */
+    note: (sentence: string): void => {
       progress.end()
       stderr.write(`${sentence}\n`)
     },
-    show(value, words) {
+    /** Writes a result before the end of a verb that may still fail. */
+    show: (...[value, words]: Shown): void => {
       progress.end()
       const written = json ? JSON.stringify(value, null, 2) : typeof words === 'function' ? words() : words
       if (written !== undefined) stdout.write(`${written}\n`)
     },
-    async write(bytes) {
+    /** Writes bytes to standard output as they are, also with `--json`. */
+    write: async (bytes: Uint8Array): Promise<void> => {
       progress.end()
       await new Promise<void>((resolve, reject) =>
         stdout.write(bytes, (error) => (error === undefined || error === null ? resolve() : reject(error))),

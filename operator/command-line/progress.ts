@@ -4,12 +4,7 @@ export interface ProgressOutput {
   write(text: string): unknown
 }
 
-export interface Progress {
-  /** `total` 0: unknown; `more` follows the numbers, then the time that is left. */
-  update(stage: string, done?: number, total?: number, more?: string): void
-  /** Ends the progress and keeps the last line. */
-  end(): void
-}
+export type Progress = ReturnType<typeof createProgress>
 
 const LINE_EVERY_MS = 2_000
 const REDRAW_EVERY_MS = 100
@@ -19,7 +14,7 @@ const PACE_AFTER_MS = 5_000
 /**
  * Rewrites one line on a terminal. Elsewhere writes a plain line for each stage, and every two seconds within a stage.
  */
-export function createProgress(output: ProgressOutput, now: () => number = () => performance.now()): Progress {
+export function createProgress(output: ProgressOutput, now: () => number = () => performance.now()) {
   const terminal = output.isTTY === true
   let stage = ''
   let shownAt = -Infinity
@@ -33,7 +28,8 @@ export function createProgress(output: ProgressOutput, now: () => number = () =>
   }
   let latest = ''
   return {
-    update(nextStage, done = 0, total = 0, more = '') {
+    /** `total` 0: unknown; `more` follows the numbers, then the time that is left. */
+    update(nextStage: string, done = 0, total = 0, more = ''): void {
       if (nextStage !== stage) began = { ms: now(), done }
       const left = timeLeft(now() - began.ms, done - began.done, total - done)
       latest = [progressLine(nextStage, done, total), more, left].filter((part) => part !== '').join(', ')
@@ -41,7 +37,8 @@ export function createProgress(output: ProgressOutput, now: () => number = () =>
       if (nextStage !== stage || due) show(latest)
       stage = nextStage
     },
-    end() {
+    /** Ends the progress and keeps the last line. */
+    end(): void {
       if (latest !== '') show(latest)
       if (terminal && shown !== '') output.write('\n')
       latest = shown = stage = ''

@@ -14,10 +14,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 export type HeldDocument = Source['revisions'][number] & { readonly file: string; readonly capturedAt: string | null }
 
 /** A passage as it is cut; `withdrawn`: it is not served, and no page shows it. */
-export interface CutPassage {
-  readonly passage: PassageRecord
-  readonly withdrawn: boolean
-}
+export type CutPassage = Awaited<ReturnType<typeof passagesOf>>[number]
 
 interface Holdings {
   readonly database: Queryable
@@ -38,7 +35,7 @@ export async function heldDocuments(holdings: Holdings): Promise<readonly HeldDo
 }
 
 /** @returns the passages of one revision in their order. @throws OperatorError where the active version has none. */
-export async function passagesOf(holdings: Holdings, revisionId: string): Promise<readonly CutPassage[]> {
+export async function passagesOf(holdings: Holdings, revisionId: string) {
   const { versionId, folder, files } = await activeArtifact(holdings)
   const passages: PassageRecord[] = []
   for await (const passage of verifiedPassagesIn(folder, files['passages.jsonl']))

@@ -54,13 +54,8 @@ function joined(text: string): string {
   return text.replaceAll(/\\\n\s*/g, '')
 }
 
-export interface ScriptCall {
-  readonly script: string
-  readonly words: readonly string[]
-}
-
 /** The calls of npm scripts in a block or in the code spans of a text. */
-export function scriptCalls(text: string): readonly ScriptCall[] {
+export function scriptCalls(text: string) {
   return [...joined(text).matchAll(SCRIPT)].map(([, script, test, words = '']) => ({
     script: script ?? test ?? '',
     words: words.match(WORDS) ?? [],

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readImport } from '#core/db/imports.ts'
-import { openDatabase, type Database } from '#core/db/pool.ts'
+import { openDatabase } from '#core/db/pool.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { createSignedStore, type SignedStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -26,11 +26,10 @@ import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
 import { importCorpus } from '#operator/actions/import-corpus.ts'
 import type { Imported } from '#jobs/capture/import-captured.ts'
-import type { Operator } from '#operator/actions/operator.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { startAttackedNode, type AttackedNode } from './attacked-node.ts'
-import { openInProcessNode, type InProcessNode } from './in-process-node.ts'
+import { openInProcessNode } from './in-process-node.ts'
 import type { Sources } from './sources.ts'
 
 /** A version that was built and evaluated, and the import that it comes from. */
@@ -57,19 +56,7 @@ export interface ComparedLaw {
 }
 
 /** One database, one store and one search, in which versions are built and compared as a job worker does. */
-export interface Laboratory {
-  readonly operator: Operator
-  readonly jobs: Database
-  readonly store: SignedStore
-  readonly node: InProcessNode
-  readonly keys: ReturnType<typeof signingKeys>
-  build(sources: Sources, acceptLoss?: readonly string[]): Promise<BuiltLaw | Refused>
-  compare(active: BuiltLaw, candidate: BuiltLaw): Promise<ComparedLaw | Refused>
-  discard(law: BuiltLaw): void
-  /** A search node on a store of its own, in which bytes are altered; started when it is first asked for. */
-  attackedNode(): Promise<AttackedNode>
-  close(): Promise<void>
-}
+export type Laboratory = Awaited<ReturnType<typeof openLaboratory>>
 
 const quiet = createLog('test', 'silent')
 const SLUG = 'law'
@@ -79,7 +66,7 @@ const NO_PROGRESS: BuildContext['progress'] = {
   embedded: () => Promise.resolve(),
 }
 
-export async function openLaboratory(urls: LoginUrls): Promise<Laboratory> {
+export async function openLaboratory(urls: LoginUrls) {
   const root = mkdtempSync(join(tmpdir(), 'evidence-law-'))
   const keys = signingKeys()
   const storeUrl = pathToFileURL(join(root, 'store')).href
@@ -97,13 +84,16 @@ export async function openLaboratory(urls: LoginUrls): Promise<Laboratory> {
     store,
     node,
     keys,
-    build: (sources, acceptLoss = []) => refusedAt(() => build(bench, sources, acceptLoss)),
-    compare: (active, candidate) => orRefused('comparison', () => compare(bench, active, candidate)),
-    discard({ artifact }) {
+    build: (sources: Sources, acceptLoss: readonly string[] = []): Promise<BuiltLaw | Refused> =>
+      refusedAt(() => build(bench, sources, acceptLoss)),
+    compare: (active: BuiltLaw, candidate: BuiltLaw): Promise<ComparedLaw | Refused> =>
+      orRefused('comparison', () => compare(bench, active, candidate)),
+    discard({ artifact }: BuiltLaw): void {
       node.release(artifact.versionId)
       rmSync(artifact.folder, { recursive: true, force: true })
       rmSync(store.changesFile(artifact.versionId), { force: true })
     },
+    /** A search node on a store of its own, in which bytes are altered; started when it is first asked for. */
     attackedNode: () => (attacked ??= startAttackedNode(join(root, 'attacked'), keys.publicKeyDer)),
     async close() {
       node.close()

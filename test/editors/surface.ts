@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decideOn } from '#core/domain/decision.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
-import type { Filters, SearchResult } from '#core/domain/search.ts'
+import type { Filters } from '#core/domain/search.ts'
 import { utcDay } from '#core/platform/time.ts'
 import type { BuiltLaw, Laboratory } from './laboratory.ts'
 
@@ -67,21 +67,14 @@ export interface Probe {
   readonly filters?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
 }
 
-export interface Answer {
-  /** Rows of the passages, best first. */
-  readonly rows: readonly number[]
-  /** Whether the question names the provision of the first passage. */
-  readonly named: boolean
-  readonly decision: 'answer' | 'abstain'
-  readonly unsupported: SearchResult['unsupported']
-}
+export type Answer = Awaited<ReturnType<typeof ask>>
 
 const DEPTH = 10
 const LIST = (value: string | readonly string[] | undefined, all: readonly string[]): readonly string[] =>
   value === undefined ? all : typeof value === 'string' ? [value] : value
 
 /** Asks a version as the gateway does for a caller who is entitled to all of it. */
-export async function ask({ node }: Laboratory, law: BuiltLaw, { text, day, filters = {} }: Probe): Promise<Answer> {
+export async function ask({ node }: Laboratory, law: BuiltLaw, { text, day, filters = {} }: Probe) {
   const { artifact, corpus, profile } = law
   const entitled: Filters = {
     languages: corpus.facets.languages,
@@ -104,7 +97,9 @@ export async function ask({ node }: Laboratory, law: BuiltLaw, { text, day, filt
   const query = { versionId: artifact.versionId, vector: undefined, text, limit: DEPTH, ranking, rowsOnly: true }
   const found = await node.search({ ...query, filters: narrowed, entitled }, 0)
   return {
+    /** Rows of the passages, best first. */
     rows: found.rows.map(({ row }) => row),
+    /** Whether the question names the provision of the first passage. */
     named: found.rows[0]?.named ?? false,
     decision: decideOn(law.evaluation.profile.calibration, { ...found, passages: found.rows }).decision,
     unsupported: found.unsupported,

@@ -50,12 +50,7 @@ afterAll(async () => {
   await postgres?.stop()
 })
 
-interface Readiness extends z.infer<typeof readinessSchema> {
-  readonly code: number
-  readonly ms: number
-}
-
-async function readinessOf(gateway: LocalGateway): Promise<Readiness> {
+async function readinessOf(gateway: LocalGateway) {
   const beganMs = adjustedNowMs()
   const reply = await fetch(`${gateway.internalUrl}/readyz`)
   const body = readinessSchema.parse(await reply.json())

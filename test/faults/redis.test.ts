@@ -9,13 +9,13 @@ import type { LocalRedis } from '#operator/demo/local/redis.ts'
 import { startGateway } from '#operator/demo/local/stack.ts'
 import { releaseExposure } from '#operator/actions/exposure.ts'
 import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
-import { arrivalOf, startTestProvider, type HeldCall, type TestProvider } from '#test/support/embedding-endpoint.ts'
+import { arrivalOf, startTestProvider, type TestProvider } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 import type { Answer } from '#test/support/http.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 import { startOwnRedis, withRedis } from '#test/support/redis.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
-import type { Caller, TestService } from '#test/support/service.ts'
+import type { TestService } from '#test/support/service.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 
 const DAY_ALLOWANCE = 6
@@ -42,29 +42,18 @@ const olderCopy = (): string => join(dirname(redis.logFile), 'older')
  * A client that has used four of its six requests of the day, one of them in flight under a concurrency of one; and a
  * client that has reached its exposure limit.
  */
-interface Used {
-  readonly caller: Caller
-  readonly exposed: Caller
-  readonly idempotencyKey: string
-  readonly original: string
-  readonly held: HeldCall
-  readonly inFlight: Promise<Answer>
-  readonly left: ReturnType<typeof remaining>
-  /** A client whose request in flight will reach its exposure limit. */
-  readonly late: Caller
-  readonly lateHeld: HeldCall
-  readonly lateInFlight: Promise<Answer>
-}
+type Used = Awaited<ReturnType<typeof useUp>>
 
 const ALL_SEEN = {
   exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 1, document: 1_000 } },
 }
 
-async function useUp(afterFirst: () => void): Promise<Used> {
+async function useUp(afterFirst: () => void) {
   const caller = await service.createCaller({
     limits: { concurrency: 1, requests_per_minute: 50, requests_per_day: DAY_ALLOWANCE, requests_per_month: 100 },
   })
   const exposed = await service.createCaller({ limits: ALL_SEEN })
+  /** A client whose request in flight will reach its exposure limit. */
   const late = await service.createCaller({ limits: ALL_SEEN })
   const idempotencyKey = `faults-${randomUUID()}`
   const original = (await caller.ask({}, { headers: { 'idempotency-key': idempotencyKey } })).retrieved().request_id

@@ -1,8 +1,8 @@
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
-import { retrievalResponseSchema, type RetrievalResponse } from '#gateway/retrieve/schema.ts'
+import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 import { startAdjustedTimer } from './clock.ts'
-import { errorBodySchema, replyFaults, type ErrorBody } from './reply-rules.ts'
+import { errorBodySchema, replyFaults } from './reply-rules.ts'
 
 export interface AskOptions {
   readonly key?: string | undefined
@@ -18,15 +18,7 @@ export interface AskOptions {
   readonly from?: string
 }
 
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  readonly bytes: Buffer
-  /** The body of a 200. @throws when it is not one. */
-  retrieved(): RetrievalResponse
-  /** The body of an error. @throws when it is not one. */
-  error(): ErrorBody
-}
+export type Answer = Awaited<ReturnType<typeof ask>>
 
 /** Longer than the hard deadline of a request; on the load-adjusted clock. */
 const TIMEOUT_MS = 60_000
@@ -37,7 +29,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY 
  * reply is checked against the rules of all replies.
  * @throws when the reply breaks one.
  */
-export async function ask(baseUrl: string, body: unknown, options: AskOptions = {}): Promise<Answer> {
+export async function ask(baseUrl: string, body: unknown, options: AskOptions = {}) {
   const { status, headers, bytes } = await exchange(baseUrl, bytesOf(body), options)
   const faults = options.method === 'HEAD' ? [] : replyFaults(status, headers, bytes)
   if (faults.length > 0)
@@ -46,7 +38,9 @@ export async function ask(baseUrl: string, body: unknown, options: AskOptions = 
     status,
     headers,
     bytes,
+    /** The body of a 200. @throws when it is not one. */
     retrieved: () => retrievalResponseSchema.parse(JSON.parse(bytes.toString())),
+    /** The body of an error. @throws when it is not one. */
     error: () => errorBodySchema.parse(JSON.parse(bytes.toString())),
   }
 }

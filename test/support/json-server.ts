@@ -1,21 +1,18 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 
 /** A server on a free port of loopback, for endpoints that tests play. */
-export interface JsonServer {
-  readonly baseUrl: string
-  /** Also cuts the connections that are open. */
-  stop(): Promise<void>
-}
+export type JsonServer = Awaited<ReturnType<typeof startJsonServer>>
 
-export async function startJsonServer(listener: RequestListener): Promise<JsonServer> {
+export async function startJsonServer(listener: RequestListener) {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the server has no port')
   return {
     baseUrl: `http://127.0.0.1:${address.port}/v1`,
+    /** Also cuts the connections that are open. */
     stop: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -2,18 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, inject } from 'vitest'
 import pg from 'pg'
 import { inTransaction, openDatabase, type Database } from '#core/db/pool.ts'
-import { createDatabaseIfAbsent, type LoginUrls } from '#core/db/provision.ts'
+import { createDatabaseIfAbsent } from '#core/db/provision.ts'
 import { createLog } from '#core/platform/log.ts'
 import { TEMPLATE_DATABASE, type RunServers } from './servers.ts'
 import { CALL_TIMEOUT_MS } from './until.ts'
 
-export interface TestDatabase extends LoginUrls {
-  readonly name: string
-  /** The superuser: for what a test arranges or inspects beyond the rights of every role. */
-  readonly ownerUrl: string
-  /** Closes the remaining connections and removes the database. */
-  drop(): Promise<void>
-}
+export type TestDatabase = Awaited<ReturnType<typeof openTestDatabase>>
 
 function withDatabase(url: string, name: string): string {
   const changed = new URL(url)
@@ -26,21 +20,20 @@ function withDatabase(url: string, name: string): string {
  * which only tests can inject.
  * @param template a database to copy instead of the empty one.
  */
-export async function openTestDatabase(
-  servers: RunServers = inject('servers'),
-  template: string = TEMPLATE_DATABASE,
-): Promise<TestDatabase> {
+export async function openTestDatabase(servers: RunServers = inject('servers'), template: string = TEMPLATE_DATABASE) {
   const name = `test_${randomBytes(6).toString('hex')}`
   const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')
   await createDatabaseIfAbsent(maintenanceUrl, name, template)
   return {
     name,
+    /** The superuser: for what a test arranges or inspects beyond the rights of every role. */
     ownerUrl: withDatabase(servers.adminUrl, name),
     gatewayUrl: withDatabase(servers.gatewayUrl, name),
     jobsUrl: withDatabase(servers.jobsUrl, name),
     operatorUrl: withDatabase(servers.operatorUrl, name),
     backupUrl: withDatabase(servers.backupUrl, name),
     migrationUrl: withDatabase(servers.migrationUrl, name),
+    /** Closes the remaining connections and removes the database. */
     drop: () => dropDatabase(maintenanceUrl, name),
   }
 }

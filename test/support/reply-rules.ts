@@ -51,7 +51,6 @@ export const errorBodySchema = z.strictObject({
   request_id: z.string().regex(REQUEST_ID),
   trace_id: z.string().regex(TRACE_ID),
 })
-export type ErrorBody = z.infer<typeof errorBodySchema>
 
 /** The rules that a reply breaks, one sentence each; none for a good one. */
 export function replyFaults(status: number, headers: Headers, bytes: Buffer): readonly string[] {

@@ -1,21 +1,14 @@
 import { join } from 'node:path'
 import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { ivfLayout, type IvfDescription } from './ivf-layout.ts'
-import { openGraph, type MappedGraph } from './graph.ts'
+import { openGraph } from './graph.ts'
 import { addRow, bitsetWords } from '#core/index/bitset.ts'
 import { createKernel, NO_THRESHOLD } from './kernel.ts'
 import { rowsLayout } from './layout.ts'
 import { createEncoder, type QuantizedQuery, type ScalarQuantizer } from './quantizer.ts'
 
 /** One thread's view of the lists of a version. */
-export interface IvfReader extends Centroids, MappedGraph, Pick<IvfDescription, 'nprobe' | 'deviations'> {
-  /** First position of each list, and the end. */
-  readonly starts: Uint32Array
-  /** See `ivfLayout`. */
-  readonly radii: Float32Array
-  /** The row of each position. */
-  readonly rows: Uint32Array
-}
+export type IvfReader = ReturnType<typeof openIvf>
 
 /** @param folder of a verified artifact. @throws Error if a file does not match its description. */
 export function openIvf(
@@ -24,7 +17,7 @@ export function openIvf(
   dimensions: number,
   { count, connectivity, nprobe, deviations }: IvfDescription,
   parts: ResidentParts,
-): IvfReader {
+) {
   const { radiiOffset, rowsOffset, bytes } = ivfLayout(rows, count)
   const table = parts.read(wholeFile(join(folder, 'clusters.u32'), bytes))
   return {
@@ -32,14 +25,14 @@ export function openIvf(
     deviations,
     ...openCentroids(folder, count, dimensions, parts),
     ...openGraph(join(folder, 'graph.usearch'), dimensions, count, connectivity),
+    /** First position of each list, and the end. */
     starts: new Uint32Array(table, 0, count + 1),
+    /** See `ivfLayout`. */
     radii: new Float32Array(table, radiiOffset, count),
+    /** The row of each position. */
     rows: new Uint32Array(table, rowsOffset, rows),
   }
 }
-
-/** The quantized centroids of a version; one thread's view. */
-type Centroids = ReturnType<typeof openCentroids>
 
 /** @param centroids concatenated. @returns `centroids.sq4`. */
 export function encodeCentroids(quantizer: ScalarQuantizer, centroids: Float32Array): Uint8Array {
@@ -51,7 +44,7 @@ export function centroidsBytes(lists: number, dimensions: number): number {
   return rowsLayout(lists, dimensions).bytes
 }
 
-/** @throws Error if the file does not hold so many SQ4 vectors. */
+/** The quantized centroids of a version; one thread's view. @throws Error if the file does not hold so many SQ4 vectors. */
 export function openCentroids(folder: string, lists: number, dimensions: number, parts: ResidentParts) {
   const sq4 = parts.memory(wholeFile(join(folder, 'centroids.sq4'), centroidsBytes(lists, dimensions)))
   const words = bitsetWords(lists)

@@ -37,7 +37,7 @@ export interface EvaluatedQuestions {
   readonly outcomes: readonly Outcome[]
 }
 
-export type ComparedAnswers = RankingComparison & { readonly from: QuestionsFrom }
+type ComparedAnswers = RankingComparison & { readonly from: QuestionsFrom }
 
 /**
  * Asks both versions every question, records each answer that is lost or becomes wrong, and compares the rankings.

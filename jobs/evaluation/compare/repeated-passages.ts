@@ -5,13 +5,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 
 /** Finds the passages beside which a candidate puts another text under the same citation. */
-export interface RepeatedPassages {
-  /**
-   * @returns a passage of the active version with a name of the added one: another provision, in force at the same time.
-   * Undefined if there is none.
-   */
-  original(added: PassageEntry, passage: PassageRecord): PassageEntry | undefined
-}
+export type RepeatedPassages = ReturnType<typeof createRepeatedPassages>
 
 type Named = Pick<PassageRecord, 'citation' | 'references' | 'document' | 'metadata' | 'text'>
 
@@ -60,7 +54,7 @@ function wordsOf(text: string): string {
   return words === '' ? folded : words
 }
 
-export function createRepeatedPassages(differences: VersionDifferences): RepeatedPassages {
+export function createRepeatedPassages(differences: VersionDifferences) {
   // Many added passages may have one name, so that each would search the same passages in vain.
   const first = new Map<string, PassageEntry | undefined>()
   let scope = ''
@@ -77,7 +71,11 @@ export function createRepeatedPassages(differences: VersionDifferences): Repeate
     return found !== undefined && isProvisionOf(found, added) ? held(name, added, added.provision) : found
   }
   return {
-    original(added, passage) {
+    /**
+     * @returns a passage of the active version with a name of the added one: another provision, in force at the same
+     * time. Undefined if there is none.
+     */
+    original(added: PassageEntry, passage: PassageRecord): PassageEntry | undefined {
       const { within, anywhere } = namesOf(passage)
       const lookups = [
         ...within.map((name) => [differences.heldUnder, name] as const),

@@ -26,14 +26,7 @@ const ROMAN_FIGURES = [undefined, undefined, 'II', 'III', 'IV', 'V', 'VI', 'VII'
 type Standalone = 'any' | 'cased' | 'never'
 
 /** Names of acts: those of the corpus, and built-in names of well-known acts. Built once per version. */
-export interface ActAliases {
-  /** The longest name that starts at this token. */
-  readonly find: (tokens: TokenStream, at: number) => ActMention | undefined
-  /** Codes of the languages of the version. */
-  readonly languages: ReadonlySet<string>
-  /** The act whose sections are numbered under this part of the Code of Federal Regulations (`1026.43`: part 1026). */
-  readonly actOfPart: (part: string) => string | undefined
-}
+export type ActAliases = ReturnType<typeof createActAliases>
 
 /** What a version says of the names of its acts. */
 export interface VersionWords {
@@ -64,10 +57,7 @@ interface Node {
  * `entries` may be in any order. If an alias occurs twice, the lowest act id wins. Names of the corpus override
  * built-in names.
  */
-export function createActAliases(
-  entries: Iterable<readonly [alias: string, act: string]>,
-  version: VersionWords = {},
-): ActAliases {
+export function createActAliases(entries: Iterable<readonly [alias: string, act: string]>, version: VersionWords = {}) {
   const root: Node = { next: new Map(), name: undefined }
   const parts = new Map<string, string>()
   const years = new Map<string, string[]>()
@@ -95,15 +85,18 @@ export function createActAliases(
   if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
     for (const name of own) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
+    /** Codes of the languages of the version. */
     languages,
-    find: (tokens, at) => {
+    /** The longest name that starts at this token. */
+    find: (tokens: TokenStream, at: number): ActMention | undefined => {
       const mention =
         find(root, tokens, at) ?? (inflected.next.size > 0 ? find(inflected, tokens, at, stem) : undefined)
       if (mention === undefined || isOtherYear(tokens, mention, years)) return undefined
       const isName = (index: number): boolean => find(root, tokens, index) !== undefined
       return asItStands(tokens, at, withKind(tokens, mention), version.jurisdictions, isName, isForeign)
     },
-    actOfPart: (part) => parts.get(part) ?? (/^10\d\d$/.test(part) ? `cfr:12/${part}` : undefined),
+    /** The act whose sections are numbered under this part of the Code of Federal Regulations (`1026.43`: part 1026). */
+    actOfPart: (part: string) => parts.get(part) ?? (/^10\d\d$/.test(part) ? `cfr:12/${part}` : undefined),
   }
 }
 

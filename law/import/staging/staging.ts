@@ -9,16 +9,7 @@ import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
  * The records of one import in a SQLite file: what identifies, dates and orders each record, not its text. Memory is
  * bounded by the page cache, whatever the size of the corpus.
  */
-export interface Staging {
-  readonly connection: DatabaseSync
-  /** Adds a record at the end of the sources' order. */
-  add(row: StagedRow): void
-  /** Returns the last of the earlier records with one identity and digest, and the sequence number of the first. */
-  same(identity: Uint8Array, digest: Uint8Array): SameRecord | undefined
-  /** Commits what was added; called once all sources are read. */
-  flush(): void
-  close(): void
-}
+export type Staging = ReturnType<typeof openStaging>
 
 /** Position of a record: index of its source in the import from 0, line from 1, and the publisher's id. */
 export const locationSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
@@ -93,7 +84,6 @@ export interface StagedRow extends StagedLocation {
 }
 
 const sameSchema = locationSchema.extend({ first: z.int() })
-type SameRecord = z.infer<typeof sameSchema>
 
 /** No journal: a file that was left by a killed process is discarded. One process has it open. */
 const SETTINGS = `
@@ -141,7 +131,7 @@ const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do
  * Opens an empty staging file at a path where no file exists. Large sorts use its folder. With `unnamed`, it loses
  * its name at once, so nothing is left of it however the process ends.
  */
-export function openStaging(path: string, { unnamed = false } = {}): Staging {
+export function openStaging(path: string, { unnamed = false } = {}) {
   // The defensive mode, which is the default, would keep a journal.
   const connection = new DatabaseSync(path, { defensive: false })
   connection.exec(SETTINGS)
@@ -158,13 +148,16 @@ export function openStaging(path: string, { unnamed = false } = {}): Staging {
   }
   return {
     connection,
-    add(row) {
+    /** Adds a record at the end of the sources' order. */
+    add(row: StagedRow): void {
       if (uncommitted === 0) connection.exec('begin')
       uncommitted += 1
       insertRecord(row)
       if (uncommitted >= IMPORT_BOUNDS.stagingTransactionRows) flush()
     },
-    same: (identity, digest) => sameSchema.optional().parse(same.get(identity, digest)),
+    /** Returns the last of the earlier records with one identity and digest, and the sequence number of the first. */
+    same: (identity: Uint8Array, digest: Uint8Array) => sameSchema.optional().parse(same.get(identity, digest)),
+    /** Commits what was added; called once all sources are read. */
     flush,
     close: () => connection.close(),
   }

@@ -10,13 +10,7 @@ import { startCatFile } from './cat-file.ts'
 export type ObjectKind = 'commit' | 'tree' | 'blob'
 
 /** The objects of a clone. Whoever opens them closes them. */
-export interface GitObjects {
-  /** Id of the commit that is checked out. */
-  readonly head: string
-  /** @throws OperatorError for an object that is missing, damaged, too large or of another kind. */
-  readonly read: (id: string, kind: ObjectKind) => Promise<Buffer>
-  readonly close: () => Promise<void>
-}
+export type GitObjects = Awaited<ReturnType<typeof openObjects>>
 
 /** Whether a folder is a git repository with or without a work tree. */
 export async function isClone(path: string): Promise<boolean> {
@@ -31,7 +25,7 @@ export async function isClone(path: string): Promise<boolean> {
  * protocols and lazy fetches. The digest of each object is computed again.
  * @throws OperatorError where the clone leads outside its folder, or has no commit.
  */
-export async function openObjects(path: string, roots: SourceRoots = 'own rights'): Promise<GitObjects> {
+export async function openObjects(path: string, roots: SourceRoots = 'own rights') {
   await assertWithin(path, roots)
   const root = await realpath(path).catch((cause: unknown) => {
     throw new OperatorError(`cannot read ${path}: name an existing clone`, { cause })
@@ -50,8 +44,10 @@ export async function openObjects(path: string, roots: SourceRoots = 'own rights
   await writeFile(join(own, 'config'), `${settings}${format}`)
   const reader = startCatFile(own, join(folder, 'objects'))
   return {
+    /** Id of the commit that is checked out. */
     head,
-    read: async (id, kind) => {
+    /** @throws OperatorError for an object that is missing, damaged, too large or of another kind. */
+    read: async (id: string, kind: ObjectKind): Promise<Buffer> => {
       const found = await reader.read(id, boundOf(kind))
       if (found === undefined) {
         const why = isShallow

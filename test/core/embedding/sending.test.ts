@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
-import { buildPolicy, queryPolicy, type Clock } from '#core/embedding/sending.ts'
+import { buildPolicy, queryPolicy } from '#core/embedding/sending.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
@@ -11,18 +11,14 @@ const signal = new AbortController().signal
 const QUERY_MS = 4_000
 
 /** A clock that only its sleepers advance. */
-interface FakeClock extends Clock {
-  /** Milliseconds of each sleep. */
-  readonly sleeps: number[]
-}
-
-function createFakeClock(): FakeClock {
+function createFakeClock() {
   let nowMs = 1_000_000
   const sleeps: number[] = []
   return {
+    /** Milliseconds of each sleep. */
     sleeps,
     nowMs: () => nowMs,
-    sleep: async (ms, aborted) => {
+    sleep: async (ms: number, aborted: AbortSignal) => {
       if (aborted.aborted) return
       sleeps.push(ms)
       nowMs += ms

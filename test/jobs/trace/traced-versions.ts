@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Database } from '#core/db/pool.ts'
 import { createSignedStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
 import { writeTrace } from '#jobs/trace/pipeline.ts'
@@ -10,23 +9,14 @@ import { testRows } from '#test/support/passages.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { activateSigned } from '#test/support/version-chain.ts'
-import { createHistoryBase, insertVersion, type HistoryBase } from '#test/support/version-rows.ts'
+import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
-/** Two built versions of a traced knowledge base, of which none has been active. */
-export interface TracedVersions {
-  /** A temporary folder. */
-  readonly root: string
-  readonly owner: Database
-  readonly publicKeyDer: Buffer
-  readonly base: HistoryBase
-  readonly versions: readonly [TestArtifact, TestArtifact]
-  activate(version: TestArtifact): Promise<void>
-  write(traceDir: string): Promise<void>
-}
-
-/** @param passages of the second version; the first has one less. */
-export async function createTracedVersions(passages: number): Promise<TracedVersions> {
+/**
+ * Two built versions of a traced knowledge base, of which none has been active.
+ * @param passages of the second version; the first has one less.
+ */
+export async function createTracedVersions(passages: number) {
   const { owner, jobs } = await openTestPools()
   const keys = signingKeys()
   const root = folderOfFile()
@@ -46,12 +36,13 @@ export async function createTracedVersions(passages: number): Promise<TracedVers
     log: createLog('test', 'silent'),
   }
   return {
+    /** A temporary folder. */
     root,
     owner,
     publicKeyDer: keys.publicKeyDer,
     base,
-    versions: [await built(passages - 1), await built(passages)],
-    activate: ({ versionId }) => activateSigned({ owner, jobs, base, keys }, versionId),
-    write: (traceDir) => writeTrace({ ...deps, traceDir }, base.id),
+    versions: [await built(passages - 1), await built(passages)] as const,
+    activate: ({ versionId }: TestArtifact) => activateSigned({ owner, jobs, base, keys }, versionId),
+    write: (traceDir: string) => writeTrace({ ...deps, traceDir }, base.id),
   }
 }

@@ -8,18 +8,12 @@ const CASES = [...readCases('first'), ...readCases('second'), ...readCases('thir
 const FAMILIES = ['us', 'eu', 'uk', 'de', 'fr', 'rulebook']
 const NO_ALIASES = createActAliases([])
 
-interface Score {
-  readonly precision: number
-  readonly recall: number
-  readonly misses: readonly string[]
-}
-
 function namesOf(query: string, aliases = CORPUS_ALIASES): string[] {
   return referencesIn(query, aliases).certain.map(({ reference }) => canonicalReference(reference))
 }
 
 /** Over references, not over cases: each named one is right or wrong, each expected one found or not. */
-function score(cases: readonly Case[]): Score {
+function score(cases: readonly Case[]) {
   let right = 0
   let found = 0
   let expected = 0

@@ -23,19 +23,13 @@ const lineSchema = z.object({
   cpuMs: z.number().optional(),
 })
 
-interface Reads {
-  readonly reads: number
-  /** What went wrong, by file, seed and mutation. */
-  readonly faults: readonly string[]
-  readonly memoryMb: number
-}
-
 /** Reads damaged files in a process with a bounded heap, and ends it where one read takes too much processor time. */
-async function readDamaged(firstSeed: number, seeds: number): Promise<Reads> {
+async function readDamaged(firstSeed: number, seeds: number) {
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB_MAX}`, PROGRAM, `${firstSeed}`, `${seeds}`], {
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // A fault says what went wrong, by file, seed and mutation.
   const [faults, errors]: [string[], string[]] = [[], []]
   child.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text))
   let [reads, memoryMb, begun, cpuAtBegin] = [0, 0, 'no file', 0]

@@ -44,12 +44,7 @@ const PUT: Readonly<Record<string, readonly string[]>> = {
   markdown: ['~~zqgone~~', '<del>zqgone</del>', '<!-- zqgone -->', '<span hidden>zqgone</span>'],
 }
 
-interface File {
-  readonly name: string
-  readonly bytes: Buffer
-}
-
-function files(): readonly File[] {
+function files() {
   const published = existsSync(RAW) ? readdirSync(RAW, { recursive: true, encoding: 'utf8' }).sort() : []
   const small = published.filter(
     (name) => /\.(?:xml|akn|html|md)$/.test(name) && statSync(join(RAW, name)).size < FILE_BYTES_MAX,

@@ -5,12 +5,9 @@ export interface Interval {
 }
 
 /** How many intervals hold each instant: `counts[n]` from `times[n]` up to the next time. */
-export interface Occupancy {
-  readonly times: readonly number[]
-  readonly counts: readonly number[]
-}
+export type Occupancy = ReturnType<typeof occupancyOf>
 
-export function occupancyOf(intervals: readonly Interval[]): Occupancy {
+export function occupancyOf(intervals: readonly Interval[]) {
   const steps = intervals
     .filter(({ fromMs, toMs }) => toMs > fromMs)
     .flatMap(({ fromMs, toMs }) => [

@@ -37,15 +37,10 @@ async function age(version: string, days: number): Promise<void> {
     await withoutGuards(harness.owner, statement, [version])
 }
 
-interface Kept {
-  readonly version: string
-  /** Its captured source. */
-  readonly sha256: string
-  readonly files: readonly string[]
-}
+type Kept = Awaited<ReturnType<typeof versionOf>>
 
 /** A version of a given state with a report and a source of its own, all of a given age in days. */
-async function versionOf(slug: string, state: string, days: number): Promise<Kept> {
+async function versionOf(slug: string, state: string, days: number) {
   const { version } = await insertVersion(harness.owner, { slug, state, passages: 1 })
   const source = randomUUID()
   const digest = sha256(source).toString('hex')
@@ -55,6 +50,7 @@ async function versionOf(slug: string, state: string, days: number): Promise<Kep
       join builds b on b.import_id = i.id join corpus_versions v on v.build_id = b.id where v.id = $1)`,
     [version, digest],
   )
+  /** The report, and the captured source. */
   const files = [harness.store.reportFile(version), harness.store.snapshotFile(digest)]
   for (const file of files) await writeDurably(file, source)
   await age(version, days)

@@ -1,24 +1,14 @@
 import { canonicalReference, referencesIn } from '#law/citations/parser.ts'
 import { CORPUS_ALIASES, readCases, readLanguageCases } from '#test/law/citations/cases.ts'
 
-/** What the parser reads of the written cases of one class. */
-export interface ClassScore {
-  readonly name: string
-  readonly cases: number
-  readonly right: number
-  readonly found: number
-  readonly expected: number
-  /** Questions for which a version that holds every provision of every act would serve one of an act that is not named. */
-  readonly wrongActs: readonly string[]
-}
-
 const actOf = (canonical: string): string => canonical.split('#', 1)[0] ?? ''
 
 /** Scores the cases whose names go on, have a place beside them, or are of a language without a grammar. */
-export function measureClasses(): readonly ClassScore[] {
+export function measureClasses() {
   const named = readCases('names').map((one) => ({ ...one, aliases: CORPUS_ALIASES }))
   const ofLanguages = readLanguageCases().map((one) => ({ ...one, family: `language ${one.family}` }))
   return [...Map.groupBy([...named, ...ofLanguages], ({ family }) => family)].map(([name, cases]) => {
+    // Of `wrongActs`, a version that holds every provision of every act would serve one of an act that is not named.
     const score = { name, cases: cases.length, right: 0, found: 0, expected: 0, wrongActs: [] as string[] }
     for (const { query, expected, aliases } of cases) {
       const { certain, ifHeld } = referencesIn(query, aliases)

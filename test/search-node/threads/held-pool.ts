@@ -3,15 +3,7 @@ import { SearchPool } from '#search-node/threads/pool.ts'
 import { until } from '#test/support/until.ts'
 
 /** A pool whose threads run each task until the test ends it. */
-export interface HeldPool {
-  readonly pool: SearchPool
-  /** The tasks that a thread has begun, in order: `search 5` for one of five passages, `open` or `close`. */
-  started(): readonly string[]
-  /** Ends tasks one after the other, each once it runs; of several with one name, the one that began first. */
-  finish(...tasks: readonly string[]): Promise<void>
-  /** Ends what runs or waits, then the threads. */
-  end(): Promise<void>
-}
+export type HeldPool = ReturnType<typeof createHeldPool>
 
 /** The name of the memory: the number of tasks that began, then for each of them what it is and whether it may end. */
 export const HELD = 'tasks of held threads'
@@ -19,7 +11,7 @@ export const OPEN = 1_001
 export const CLOSE = 1_002
 const TASKS_MAX = 64
 
-export function createHeldPool(options: { readonly threads: number; readonly queueMax: number }): HeldPool {
+export function createHeldPool(options: { readonly threads: number; readonly queueMax: number }) {
   const cells = new Int32Array(new SharedArrayBuffer((1 + 2 * TASKS_MAX) * Int32Array.BYTES_PER_ELEMENT))
   setEnvironmentData(HELD, cells.buffer)
   const started = (): string[] => {
@@ -33,8 +25,10 @@ export function createHeldPool(options: { readonly threads: number; readonly que
   const pool = new SearchPool({ ...options, worker: new URL('./held-worker.ts', import.meta.url) })
   return {
     pool,
+    /** The tasks that a thread has begun, in order: `search 5` for one of five passages, `open` or `close`. */
     started,
-    async finish(...tasks) {
+    /** Ends tasks one after the other, each once it runs; of several with one name, the one that began first. */
+    async finish(...tasks: readonly string[]) {
       for (const task of tasks) {
         const isHeld = (name: string, at: number): boolean => name === task && Atomics.load(cells, 2 + 2 * at) === 0
         const at = await until(`${task} runs`, () => {
@@ -44,6 +38,7 @@ export function createHeldPool(options: { readonly threads: number; readonly que
         release(at)
       }
     },
+    /** Ends what runs or waits, then the threads. */
     end() {
       for (let task = 0; task < TASKS_MAX; task++) release(task)
       return pool.end()

@@ -4,7 +4,7 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import type { ActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
 import { compareAnswers } from '#jobs/evaluation/compare/answers.ts'
-import type { AnswersInput, ComparedAnswers, AskedQuestions } from '#jobs/evaluation/compare/answers.ts'
+import type { AnswersInput, AskedQuestions } from '#jobs/evaluation/compare/answers.ts'
 import type { AnswerChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { outcomeOf, type Outcome } from '#jobs/evaluation/outcomes.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
@@ -32,17 +32,12 @@ const answered = (id: string, rank: number): SearchResult => replyWith(recordsOf
 const profile = defaultProfile({ embedding: 'none', expansion: 88 })
 const lenient = { ...profile, calibration: { ...profile.calibration, threshold: 0 } }
 
-interface Compared extends ComparedAnswers {
-  readonly changes: readonly AnswerChange[]
-  readonly asked: readonly SearchQuery[]
-}
-
 /** Both versions answer as the functions say, by question id. */
 async function compared(
   before: (id: string) => SearchResult,
   after: (id: string) => SearchResult,
   change: Partial<AnswersInput> = {},
-): Promise<Compared> {
+) {
   const { context, asked } = asking(({ versionId, text }: SearchQuery) =>
     (versionId === ACTIVE ? before : after)(text.slice(0, -1)),
   )

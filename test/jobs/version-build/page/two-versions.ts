@@ -17,14 +17,7 @@ const OMISSION = { source: 'chapter-00.md', line: 1, rule: 'HTML comment', text:
 const STATE_OMISSION = "update imports set report = jsonb_set(report, '{omissions}', $2) where id = $1"
 
 /** The pages of a first version and of a later one, and where the first one's import and artifact are. */
-export interface Pages {
-  readonly first: string
-  readonly later: string
-  readonly importId: string
-  readonly folder: string
-}
-
-export async function buildPages(harness: JobsHarness): Promise<Pages> {
+export async function buildPages(harness: JobsHarness) {
   const base = await harness.createKnowledgeBase()
   const build = async (book: Rulebook): Promise<{ readonly buildId: string; readonly importId: string }> => {
     const importId = await importRulebook(harness, base, book)

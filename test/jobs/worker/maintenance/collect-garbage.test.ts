@@ -30,13 +30,9 @@ const collect = (vectorCacheBytesMax = 2 ** 30): Promise<number> =>
   })
 
 /** What a build that was killed while it wrote its artifact leaves on disk. */
-interface Leftovers {
-  readonly work: string
-  readonly unfinished: string
-  readonly artifact: string
-}
+type Leftovers = ReturnType<typeof leaveBehind>
 
-function leaveBehind(buildId: string): Leftovers {
+function leaveBehind(buildId: string) {
   const artifact = harness.store.artifactFolder(versionIdOf(buildId))
   const left = { work: harness.store.workFolder(buildId), unfinished: `${artifact}.0123456789ab.tmp`, artifact }
   for (const folder of Object.values(left)) {
