@@ -13,6 +13,8 @@ export const CAPTURE_BOUNDS = {
   captureTimeoutMs: 60 * 60_000,
   residentBeyondHeapMb: 1_024,
   captureCpuSecondsMax: 2 * 60 * 60,
+  /** A command that somebody waits for, who may end it; millions of records take an hour. */
+  commandTimeoutMs: 12 * 60 * 60_000,
   everyMinutesMin: 5,
   everyMinutesMax: 525_600,
   messageCharactersMax: 2_000,

@@ -21,7 +21,8 @@ export const isApart = process.title === TITLE
  */
 export async function runApart(program: URL, args: readonly string[], within?: ProgramBounds): Promise<number> {
   const heapMb = defaultBuildHeapMb(1)
-  const bounds = within ?? readingBounds(heapMb)
+  const { commandTimeoutMs: timeoutMs } = CAPTURE_BOUNDS
+  const bounds = within ?? { ...readingBounds(heapMb), timeoutMs, cpuSeconds: timeoutMs / 1_000 }
   const child = fork(fileURLToPath(program), args, {
     ...limited([...process.execArgv, `--title=${TITLE}`, `--max-old-space-size=${heapMb}`], bounds),
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
