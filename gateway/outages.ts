@@ -51,7 +51,8 @@ export function createOutages(nowMs: () => number = () => performance.now()) {
       const [sinceMs, untilMs] = [known?.sinceMs ?? atMs, Math.max(known?.untilMs ?? 0, atMs + askedMs)]
       outages.set(base, { sinceMs, lastMs: atMs, untilMs })
       const waitMs = Math.max((atMs - sinceMs) * retryAfterShare, untilMs - atMs)
-      return { 'retry-after': String(Math.ceil(Math.min(waitMs, retryAfterMaxMs) / 1_000)) }
+      // Whole milliseconds: a sum of the clock and a second may exceed it by a rounding error.
+      return { 'retry-after': String(Math.ceil(Math.floor(Math.min(waitMs, retryAfterMaxMs)) / 1_000)) }
     },
   }
 }
