@@ -55,8 +55,10 @@ function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(?:22|23|EV|P0)/.test(error.code ?? '')
 }
 
-/** The name of a statement, or its beginning, which holds no value. */
+/** The name of a statement, or its beginning, which holds no value. Every statement of a request is named here. */
 function nameOf(statement: unknown): string {
-  if (typeof statement === 'string') return statement.trim().replaceAll(/\s+/g, ' ').slice(0, 60)
-  return typeof statement === 'object' && statement !== null && 'name' in statement ? String(statement.name) : ''
+  if (typeof statement === 'string') return statement.trim().slice(0, 60).replaceAll(/\s+/g, ' ')
+  if (typeof statement !== 'object' || statement === null) return ''
+  if ('name' in statement && typeof statement.name === 'string') return statement.name
+  return 'text' in statement ? nameOf(statement.text) : ''
 }

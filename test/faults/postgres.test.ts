@@ -222,6 +222,9 @@ test('a statement that gets no connection of the pool counts, and one that a con
     expect(statements.reason()).toBe('select 1 failed (unavailable)')
     await pool.query('select 1')
     expect(statements.reason()).toBeUndefined()
+    const unnamed = { text: 'select $1::int', values: [1] }
+    await withClient(pool, () => expect(pool.query(unnamed)).rejects.toThrow('timeout'))
+    expect(statements.reason()).toBe('select $1::int failed (unavailable)')
   } finally {
     await pool.end()
   }
