@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, rename, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Writes a whole file durably: unique temporary name, fsync, rename, fsync of the folder. */
@@ -8,6 +8,11 @@ export async function writeDurably(path: string, bytes: Uint8Array | string, mod
   const temporary = `${path}.${randomUUID()}.tmp`
   await writeFile(temporary, bytes, { flag: 'wx', mode, flush: true })
   await renameDurably(temporary, path)
+}
+
+/** Writes a file durably unless it has this text already. */
+export async function writeChanged(path: string, text: string): Promise<void> {
+  if ((await readFile(path, 'utf8').catch(() => undefined)) !== text) await writeDurably(path, text)
 }
 
 export async function renameDurably(from: string, to: string): Promise<void> {

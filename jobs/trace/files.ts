@@ -1,16 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { writeDurably } from '#core/platform/durable-file.ts'
+import { writeChanged } from '#core/platform/durable-file.ts'
 import { renderDocument } from '#jobs/platform/page/document.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
 
 /** The one-file programs of callers and of reviewers, which are published with each trace. */
 const PROGRAMS = ['./verify-reply.mjs', '../review/sign-review.mjs'] as const
-
-/** Writes a file durably unless it has this text already. */
-export async function writeChanged(path: string, text: string): Promise<void> {
-  if ((await readFile(path, 'utf8').catch(() => undefined)) !== text) await writeDurably(path, text)
-}
 
 export async function publishPrograms(root: string): Promise<void> {
   for (const program of PROGRAMS)

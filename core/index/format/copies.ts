@@ -3,7 +3,7 @@ import { access, mkdir, open, readFile, rm, stat, utimes } from 'node:fs/promise
 import { basename, dirname, join, relative } from 'node:path'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openObjectStore, type ObjectLimits, type ObjectStore } from '#core/object-store/s3.ts'
-import { renameDurably, syncPath, writeDurably } from '#core/platform/durable-file.ts'
+import { renameDurably, syncPath, writeChanged, writeDurably } from '#core/platform/durable-file.ts'
 import { StoreError } from '#core/platform/errors.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { digestFile, type FileDigest } from '#core/platform/hashed-file.ts'
@@ -38,9 +38,7 @@ export const ONE_FOLDER: Copies = {
       throw error
     }
   },
-  async replaceText(path, text) {
-    if ((await readFile(path, 'utf8').catch(() => undefined)) !== text) await writeDurably(path, text)
-  },
+  replaceText: writeChanged,
   trim: () => Promise.resolve(),
   probe: () => Promise.resolve(),
 }
