@@ -16,7 +16,7 @@ import type { Commands, Shown } from '#operator/command-line/command.ts'
 import { option, text } from '#operator/command-line/inputs.ts'
 import { table } from '#operator/command-line/table.ts'
 import { change } from '#operator/command-line/verbs.ts'
-import { requestNamed } from './requests.ts'
+import { UNSUPPORTED, decidedBecause, requestNamed } from './requests.ts'
 import { RERUN_VARIABLES, deliveredRequest, readQuestion, rerunDeps, runAgain, searchTexts } from './rerun.ts'
 import type { Rerun, RerunDeps, SearchTexts } from './rerun.ts'
 
@@ -141,17 +141,13 @@ export async function explain(deps: RerunDeps, row: RequestRow, question: string
 }
 
 /** One sentence. */
-export function becauseOf({ found, list, decision, observedValue, calibration: { threshold } }: Rerun): string {
-  const [unsupported] = found.unsupported
-  const reasons = { not_in_corpus: 'is not held', outside_filters: 'is outside the filters', withdrawn: 'is withdrawn' }
-  const value = observedValue.toFixed(3)
-  if (found.allowed === 0) return 'It abstains, because the filters leave no passage.'
-  if (unsupported !== undefined)
-    return `It abstains, because "${unsupported.text}", which the question names, ${reasons[unsupported.reason]}.`
-  if (list.passages.length === 0) return 'It abstains, because no passage shares a word or a vector with the question.'
-  return decision === 'answer'
-    ? `It answers, because the evidence is worth ${value}, which reaches the threshold ${threshold.toFixed(3)}.`
-    : `It abstains, because the evidence is worth ${value}, which is below the threshold ${threshold.toFixed(3)}.`
+function becauseOf({ found, list, decision, observedValue: value, calibration: { threshold } }: Rerun): string {
+  const unsupported = found.unsupported
+    .slice(0, 1)
+    .map(({ text: named, reason }) => `"${named}", which the question names, is ${UNSUPPORTED[reason]}`)
+  const known = { allowed: found.allowed, unsupported, listed: list.passages.length }
+  const because = decidedBecause(known, { decision, value, threshold })
+  return `It ${decision === 'answer' ? 'answers' : 'abstains'}, because ${because}.`
 }
 
 function passagesOf({ found, list, alone, served }: Rerun, { version, query, queries }: SearchTexts) {

@@ -187,7 +187,27 @@ function shownRequest(row: RequestRow): object {
   }
 }
 
-const UNSUPPORTED = { not_in_corpus: 'not held', outside_filters: 'outside the filters', withdrawn: 'withdrawn' }
+/** What is said of an unsupported reference. */
+export const UNSUPPORTED = {
+  not_in_corpus: 'not held',
+  outside_filters: 'outside the filters',
+  withdrawn: 'withdrawn',
+} as const
+
+/** @param unsupported clauses. @param listed passages of the list. @returns a clause that follows "because". */
+export function decidedBecause(
+  { allowed, unsupported, listed }: Readonly<{ allowed?: number; unsupported: readonly string[]; listed?: number }>,
+  { decision, value, threshold }: { readonly decision: string; readonly value: number; readonly threshold: number },
+): string {
+  const worth = `the evidence is worth ${value.toFixed(3)}, which`
+  if (decision === 'answer') return `${worth} reaches the threshold ${threshold.toFixed(3)}`
+  if (allowed === 0) return 'the filters leave no passage'
+  if (unsupported.length > 0) return unsupported.join(' and ')
+  if (listed === 0) return 'no passage shares a word or a vector with the question'
+  return value < threshold
+    ? `${worth} is below the threshold ${threshold.toFixed(3)}`
+    : 'of a reason that is no longer on record'
+}
 
 const decidedSchema = z.object({
   decision: z.enum(['answer', 'abstain']),
@@ -198,26 +218,14 @@ const decidedSchema = z.object({
 /** One sentence. The grounds are forgotten after 30 days; value and threshold stay. */
 function whyDecided(grounds: RequestRow['grounds'], outcome: object): string {
   const { decision, observed_value: value, threshold } = decidedSchema.parse(outcome)
-  const worth = `the evidence is worth ${value.toFixed(3)}`
-  if (decision === 'answer')
-    return `an answer was delivered, because ${worth}, which reaches the threshold ${threshold.toFixed(3)}`
-  const named = Object.entries(UNSUPPORTED).flatMap(([reason, said]) => {
+  const unsupported = Object.entries(UNSUPPORTED).flatMap(([reason, said]) => {
     const count = grounds?.unsupported[reason] ?? 0
-    return count === 0
-      ? []
-      : [`${count} of the provisions that the question names ${count === 1 ? 'is' : 'are'} ${said}`]
+    if (count === 0) return []
+    return [`${count} of the provisions that the question names ${count === 1 ? 'is' : 'are'} ${said}`]
   })
-  const because =
-    grounds?.allowed === 0
-      ? 'the filters leave no passage'
-      : named.length > 0
-        ? named.join(' and ')
-        : grounds?.candidates.length === 0
-          ? 'no passage shares a word or a vector with the question'
-          : value < threshold
-            ? `${worth}, which is below the threshold ${threshold.toFixed(3)}`
-            : 'of a reason that is no longer on record'
-  return `an abstention was delivered, because ${because}`
+  const known = grounds === null ? {} : { allowed: grounds.allowed, listed: grounds.candidates.length }
+  const because = decidedBecause({ ...known, unsupported }, { decision, value, threshold })
+  return `${decision === 'answer' ? 'an answer' : 'an abstention'} was delivered, because ${because}`
 }
 
 function whyOf({ state, grounds }: RequestRow, error: unknown, outcome: object): string {
