@@ -8,8 +8,6 @@ export const SEARCH_NODE_BOUNDS = {
   /** Bitsets of filters of one version that a scoring thread keeps; fewer where they are larger. */
   filterCacheEntriesMax: 64,
   filterCacheBytesMax: 4 * 1_024 * 1_024,
-  /** N-grams of passages of one version that a scoring thread keeps: those of about 2,400. */
-  ngramCacheBytesMax: 8 * 1_024 * 1_024,
   /**
    * Candidates of each ranking that predictors use. So many are rescored by words and by query expansions at least;
    * more change no measured figure by more than 0.003 (decision 0008).

@@ -12,7 +12,6 @@ import type { SearchScope, RowSet, SearchableVersion, CandidateSource } from './
 import { withoutReferences, resolveReferences } from './candidates/references/resolve.ts'
 import { compareExpansions, type ComparedExpansions } from './candidates/query-expansions/search.ts'
 import { prepareLexical, SCORE_UNIT, type LexicalQuery } from './candidates/words/query.ts'
-import { createPassageNgrams } from './ngram-rescoring.ts'
 import { questionOf } from './question.ts'
 import { createVectorScores } from './fuse.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
@@ -33,7 +32,6 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
     aliases: createActAliases(index.references.actNames, index.facets.facets),
     filter: createScopeFilter(index),
     hasCompounds: compoundRows(index.facets, index.passages),
-    passageNgrams: createPassageNgrams((row) => index.passage(row)),
     vectorScores: index.vectors && createVectorScores(index.vectors.cosines),
   }
 }
@@ -45,7 +43,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
  */
 export function createIndexVersion(
   index: IndexReader,
-  { aliases, filter, hasCompounds, passageNgrams, vectorScores, engine }: SearchShared = createSearchShared(index),
+  { aliases, filter, hasCompounds, vectorScores, engine }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const { queryExpansions } = index
@@ -80,7 +78,7 @@ export function createIndexVersion(
       vectorScores,
       queryExpansionShares: (text, rows) => comparedExpansions?.(text).shares(rows),
       ngrams: memoized((text: string) => ngramQuestion(indexWords(text), index.ngrams)),
-      rowNgrams: passageNgrams,
+      rowNgrams: index.ngrams.ofRow,
       hasCompounds,
       background: index.ngrams.background,
       passage,

@@ -178,9 +178,6 @@ export interface TokenStatistics {
   readonly read: (from: number, to: number) => TokenRange
 }
 
-/** N-grams of the passage in a row, with repetitions; see `ngramHashes`. */
-export type PassageNgrams = (row: number) => Int32Array
-
 /**
  * Weighted z-scores of a question's cosines in a version, in the range of the words' scores.
  * @param vector the question's, of unit length.
@@ -235,7 +232,8 @@ export interface VersionStatistics {
   queryExpansionShares(text: string, rows: Uint32Array): Float64Array | undefined
   /** The n-grams of a question. */
   ngrams(text: string): NgramQuestion
-  readonly rowNgrams: PassageNgrams
+  /** N-grams of the passage in a row, with repetitions, valid until the next call; see `ngramHashes`. */
+  readonly rowNgrams: (row: number) => Int32Array
   /** Whether the language of a row writes compounds as one word. Undefined: no language of the version does. */
   readonly hasCompounds: ((row: number) => boolean) | undefined
   /** What the first passages hold of questions that no passage answers. */

@@ -18,6 +18,6 @@ export function readRequests(file: string, from: number, to: number): readonly L
   return readFileSync(file)
     .toString('utf8', from, to)
     .split('\n')
-    .filter((line) => line.includes('"event":"request"'))
+    .filter((line) => line.includes('"own_ms"'))
     .map((line) => lineSchema.parse(JSON.parse(line)))
 }

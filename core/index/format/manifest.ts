@@ -38,6 +38,8 @@ const filesSchema = z.strictObject({
   'forward.pairs': fileSchema,
   'grams.json': fileSchema,
   'grams.frequencies': fileSchema,
+  'grams.words': fileSchema.optional(),
+  'grams.offsets': fileSchema.optional(),
   'references.json': fileSchema,
   'references.bin': fileSchema,
   'vectors.f32': fileSchema.optional(),

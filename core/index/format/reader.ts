@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { openFacetsReader } from '#core/index/facets/reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
-import { readNgrams } from '#core/index/ngrams/reader.ts'
+import { openNgrams } from '#core/index/ngrams/reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { openPassagesReader } from '#core/index/passages/reader.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
@@ -124,7 +124,7 @@ export function openIndex(ref: ArtifactRef, known?: SharedParts, sq4Mb: number =
     rows: readRowTable(folder, passages, parts),
     lexical,
     forward,
-    ngrams: readNgrams(folder, passages, parts),
+    ngrams: held(openNgrams(folder, passages, records.passage, parts)),
     references,
     /** Undefined for a version without query expansions. */
     queryExpansions,

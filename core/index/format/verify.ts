@@ -7,7 +7,7 @@ import { Piscina } from 'piscina'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { documentsFault } from '#core/index/facets/documents.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
-import { PASSAGE_DIGEST_BYTES, passageOffsetsFault } from '#core/index/passages/layout.ts'
+import { PASSAGE_DIGEST_BYTES, passageOffsetsBytes, passageOffsetsFault } from '#core/index/passages/layout.ts'
 import { ivfFault } from '#core/index/vectors/ivf-layout.ts'
 import { centroidsBytes } from '#core/index/vectors/ivf-reader.ts'
 import { sq4Layout } from '#core/index/vectors/layout.ts'
@@ -149,26 +149,24 @@ async function verifyWords(folder: string, { passages, files, search_questions: 
   const asked = questions === undefined ? undefined : await read('search-questions.json', lexicalSchema)
   if (asked?.rows !== questions)
     throw new ArtifactError('The search questions were indexed for another number of questions.')
-  const expected: Partial<Record<ArtifactFile, number>> = {
-    'passages.sha256': passages * PASSAGE_DIGEST_BYTES,
-    'passages.leaves': passages * HASH_BYTES,
-    'rows.bin': rowTableBytes(passages),
-    'lexical.terms': lexicalTermsLayout(lexical).bytes,
-    'lexical.postings': lexical.postings_bytes,
-    'forward.tokens': forward.uint32s * 4,
-    'forward.offsets': (passages + 1) * 4,
-    'forward.pairs': 2 ** forward.pair_bits * 4,
-    'grams.frequencies': 2 ** ngrams.bits,
-    'references.bin': referencesLayout(references).bytes,
-    ...(asked === undefined
-      ? {}
-      : {
-          'search-questions.terms': lexicalTermsLayout(asked).bytes,
-          'search-questions.postings': asked.postings_bytes,
-        }),
-  }
-  for (const { name, bytes } of filesOf({ files })) {
-    if (expected[name] !== undefined && bytes !== expected[name])
+  const expected: readonly (readonly [ArtifactFile, number | undefined])[] = [
+    ['passages.sha256', passages * PASSAGE_DIGEST_BYTES],
+    ['passages.leaves', passages * HASH_BYTES],
+    ['rows.bin', rowTableBytes(passages)],
+    ['lexical.terms', lexicalTermsLayout(lexical).bytes],
+    ['lexical.postings', files['lexical.postings'] && lexical.postings_bytes],
+    ['forward.tokens', forward.uint32s * 4],
+    ['forward.offsets', (passages + 1) * 4],
+    ['forward.pairs', 2 ** forward.pair_bits * 4],
+    ['grams.frequencies', 2 ** ngrams.bits],
+    ['grams.words', ngrams.words_bytes],
+    ['grams.offsets', ngrams.words_bytes === undefined ? undefined : passageOffsetsBytes(passages)],
+    ['references.bin', referencesLayout(references).bytes],
+    ['search-questions.terms', asked && lexicalTermsLayout(asked).bytes],
+    ['search-questions.postings', asked?.postings_bytes],
+  ]
+  for (const [name, bytes] of expected) {
+    if (bytes !== undefined && files[name]?.bytes !== bytes)
       throw new ArtifactError(`${name} is not as long as its description says.`)
   }
 }

@@ -22,7 +22,7 @@ import {
   readSignedManifest,
 } from './manifest.ts'
 import type { Description } from './description.ts'
-import type { EmbeddingSpace, Manifest } from './manifest.ts'
+import type { ArtifactFile, EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import { createNgramsWriter, writeNgrams } from '#core/index/ngrams/writer.ts'
@@ -147,13 +147,14 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
 
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
   const pause = createPause(input.signal)
-  const { embedding } = input
+  const { embedding, queryExpansions = [] } = input
   const vectors =
     embedding && (await openVectorsWriter({ folder, rows: input.passages, dimensions: embedding.dimensions, pause }))
   const lines = await openHashedFile(join(folder, 'passages.jsonl'))
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
+  const ngramWords = await openHashedFile(join(folder, 'grams.words'))
   try {
-    const rows = await writeRows(input, { vectors, lines, tokens }, pause)
+    const rows = await writeRows(input, { vectors, lines, tokens, ngramWords }, pause)
     const { passages, facets, documents, table, lexical, forward, ngrams, references, sources } = rows
     const queries = (await input.sampleQueries?.()) ?? []
     const isSearched = input.loadEngine === undefined
@@ -163,34 +164,34 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     const tables = passages.finish()
     const order = forward.finish()
     const named = references.finish(input.acts)
-    const { queryExpansions = [] } = input
+    const file = (name: ArtifactFile, pieces: Iterable<Uint8Array>) => writeHashed(join(folder, name), pieces)
+    const json = (name: ArtifactFile, value: unknown) => file(name, [Buffer.from(canonicalJson(value))])
     const files = {
       ...written?.files,
       'passages.jsonl': await lines.finish(),
-      'passages.offsets': await writeHashed(join(folder, 'passages.offsets'), [tables.offsets]),
-      'passages.sha256': await writeHashed(join(folder, 'passages.sha256'), [tables.digests]),
-      'passages.leaves': await writeHashed(join(folder, 'passages.leaves'), [tables.leaves]),
-      'sources.jsonl': await writeHashed(join(folder, 'sources.jsonl'), sources.finish()),
-      'facets.json': await writeHashed(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
-      'facets.bin': await writeHashed(join(folder, 'facets.bin'), [bytes]),
-      'documents.bin': await writeHashed(join(folder, 'documents.bin'), [documents.finish()]),
-      'rows.bin': await writeHashed(join(folder, 'rows.bin'), [table.finish()]),
-      'lexical.json': await writeHashed(join(folder, 'lexical.json'), [Buffer.from(canonicalJson(words.description))]),
-      'lexical.terms': await writeHashed(join(folder, 'lexical.terms'), [words.terms]),
-      'lexical.postings': await writeHashed(join(folder, 'lexical.postings'), words.postings),
-      'forward.json': await writeHashed(join(folder, 'forward.json'), [Buffer.from(canonicalJson(order.description))]),
+      'passages.offsets': await file('passages.offsets', [tables.offsets]),
+      'passages.sha256': await file('passages.sha256', [tables.digests]),
+      'passages.leaves': await file('passages.leaves', [tables.leaves]),
+      'sources.jsonl': await file('sources.jsonl', sources.finish()),
+      'facets.json': await json('facets.json', dictionaries),
+      'facets.bin': await file('facets.bin', [bytes]),
+      'documents.bin': await file('documents.bin', [documents.finish()]),
+      'rows.bin': await file('rows.bin', [table.finish()]),
+      'lexical.json': await json('lexical.json', words.description),
+      'lexical.terms': await file('lexical.terms', [words.terms]),
+      'lexical.postings': await file('lexical.postings', words.postings),
+      'forward.json': await json('forward.json', order.description),
       'forward.tokens': await tokens.finish(),
-      'forward.offsets': await writeHashed(join(folder, 'forward.offsets'), [order.offsets]),
-      'forward.pairs': await writeHashed(join(folder, 'forward.pairs'), [order.pairs]),
-      'references.json': await writeHashed(join(folder, 'references.json'), [
-        Buffer.from(canonicalJson(named.references)),
-      ]),
-      'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
+      'forward.offsets': await file('forward.offsets', [order.offsets]),
+      'forward.pairs': await file('forward.pairs', [order.pairs]),
+      'grams.words': await ngramWords.finish(),
+      'references.json': await json('references.json', named.references),
+      'references.bin': await file('references.bin', [named.bytes]),
       ...(queryExpansions.length === 0 ? {} : await writeQueryExpansions(folder, queryExpansions)),
     }
     // The build needs the postings for the n-grams; a version with an engine is not searched in them.
     const { 'lexical.postings': postings, ...others } = files
-    const ofNgrams = await writeNgrams(folder, input.passages, ngrams, files['passages.sha256'].sha256)
+    const ofNgrams = await writeNgrams(folder, input.passages, ngrams, files)
     const engine = await input.loadEngine?.({ folder, passages: input.passages, dimensions: embedding?.dimensions })
     if (!isSearched) await rm(join(folder, 'lexical.postings'))
     return await writeManifest(input, folder, {
@@ -202,7 +203,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofNgrams },
     })
   } finally {
-    for (const file of [vectors, lines, tokens]) await file?.abandon()
+    for (const file of [vectors, lines, tokens, ngramWords]) await file?.abandon()
   }
 }
 
@@ -247,6 +248,7 @@ interface RowFiles {
   readonly vectors: VectorsWriter | undefined
   readonly lines: HashedFile
   readonly tokens: HashedFile
+  readonly ngramWords: HashedFile
 }
 
 async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>) {
@@ -285,7 +287,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
     const terms = { language, heading: analyze(record.heading, language), text: analyze(record.text, language) }
     lexical.add(done, terms)
     await files.tokens.write(forward.add(terms, table.add(done, record)))
-    ngrams.add(record.heading, record.text)
+    await files.ngramWords.write(ngrams.add(record))
     references.add(done, record)
     done += 1
     batched += 1

@@ -13,7 +13,7 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { COVERING_PASSAGES, DOCUMENT_CANDIDATES, coverageOf, ngramQuestion, heldNgrams } from './coverage.ts'
 import type { Coverage } from './coverage.ts'
 import type { BackgroundModel } from './layout.ts'
-import type { NgramsReader } from './reader.ts'
+import { ngramWords, type NgramsReader } from './reader.ts'
 
 /** What of a version its background model is measured on. */
 export interface BackgroundIndex extends Pick<PassagesReader, 'passage'> {
@@ -103,8 +103,7 @@ function createSearcher(index: BackgroundIndex): (words: readonly Drawn[], withh
   const ngramsOf = (row: number): Int32Array => {
     const known = ofRow.get(row)
     if (known !== undefined) return known
-    const { heading, text } = index.passage(row)
-    const hashes = Int32Array.from(new Set(ngramHashes(indexWords(`${heading}\n${text}`))))
+    const hashes = Int32Array.from(new Set(ngramHashes(ngramWords(index.passage(row)))))
     if (ofRow.size < POOL_MAX) ofRow.set(row, hashes)
     return hashes
   }

@@ -18,7 +18,7 @@ export function ngramQuestion(
   words: readonly string[],
   ngrams: Pick<NgramsReader, 'rows' | 'frequency'>,
 ): NgramQuestion {
-  const distinct = new Set<number>(ngramHashes(words))
+  const distinct = new Set<number>(ngramHashes(words.join(' ')))
   const items: { readonly hashes: readonly number[] }[] = []
   const weights = new Float64Array(distinct.size)
   let information = 0

@@ -28,11 +28,16 @@ export type BackgroundModel = z.infer<typeof backgroundModelSchema>
  *
  * - `grams.frequencies`: in 2^bits bytes by `ngramSlot`, the number of rows with an n-gram as `encodedFrequency`.
  *   N-grams that share a slot share its number, so one may seem more common than it is.
+ * - `grams.words`: for each row, the words that its n-grams are of, as `indexWords` gives them, with spaces between, so
+ *   that a search need not read the passage for them. `grams.offsets`: (rows + 1) float64, the byte offset of each row
+ *   and the end. Artifacts of releases up to 0.2.0 lack both.
  * - `grams.json`: the description.
  */
 export const ngramsSchema = z.strictObject({
   rows: z.int().positive(),
   bits: z.int().min(NGRAM_BITS_MIN).max(NGRAM_BITS_MAX),
+  /** Size of `grams.words`. */
+  words_bytes: z.int().nonnegative().optional(),
   chance: backgroundModelSchema,
 })
 export type NgramsDescription = z.infer<typeof ngramsSchema>

@@ -56,6 +56,9 @@ const EXPLAINS: Readonly<Record<string, Explains>> = {
   references: rows('references'),
   words: WORDS,
   'ordered words': ORDERED_WORDS,
+  /** An artifact of a release up to 0.2.0 lacks the words of n-grams. */
+  'n-gram words': (before, after) =>
+    ORDERED_WORDS(before, after) || hasNgramWords(before.manifest) !== hasNgramWords(after.manifest),
   /** From the words of the passages and the embedding space. */
   vectors: (before, after) =>
     WORDS(before, after) ||
@@ -120,6 +123,10 @@ export function* tableChanges(before: ComparedTables, after: ComparedTables): Ge
     if (MADE_FROM[table] !== 'vectors') throw unexplained(table)
     yield { kind: 'vectors_changed', file: table }
   }
+}
+
+function hasNgramWords({ files }: ComparedContents['manifest']): boolean {
+  return files['grams.words'] !== undefined
 }
 
 function valueOf(table: Table, manifest: ComparedContents['manifest']): string | undefined {
