@@ -45,13 +45,19 @@ export function nearestRows(
   costs: PlanCosts = PLAN_COSTS,
 ): NearestRows {
   const kept = Math.max(limit, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
-  if (allowed.count <= exactRowsMax(index.passages, vectors.dimensions))
+  const fewMax = isNarrow(index.passages, allowed) ? exactRowsMax(index.passages, vectors.dimensions) : 0
+  if (allowed.count <= fewMax)
     return { plan: 'exact', ...bestOf(index, scoredRows(vectors, query, listRows(allowed)), kept) }
   const scan = vectors.sq4.scan(query, { candidates: kept, threshold: Math.ceil(limit * SHOWN_SHARE) })
   const asked = { query, rowsScoredMin: Math.max(rowsScoredMin, kept), costs }
   const plan = scanAllowed(index.passages, vectors, scan, allowed, asked)
   const rows = scan.rows().map((position) => vectors.ivf.rows[position] ?? 0)
   return { plan, ...bestOf(index, scoredRows(vectors, query, rows), kept) }
+}
+
+/** Whether a filter leaves out at least half of the rows: their nearest lists then are not those of the allowed ones. */
+function isNarrow(passages: number, { count }: FilterBitset): boolean {
+  return count <= passages / 2
 }
 
 /** Scans the SQ4 vectors of allowed rows, as far as they may be among the nearest. */
@@ -64,7 +70,7 @@ function scanAllowed(
 ): 'scan' | 'ivf' {
   const positions = positionsOf(ivf, allowed)
   const all = { rows: passages, allowed: allowed.count, rowBytes: sq4Layout(passages, dimensions).rowBytes }
-  const isFew = allowed.count <= FEW_ROWS_MAX
+  const isFew = isNarrow(passages, allowed) && allowed.count <= FEW_ROWS_MAX
   const left = isFew ? positions : new IvfProbe(ivf, scan, { ...asked, positions, all }).run()
   if (left === undefined) return 'ivf'
   scan.add(left, 0, passages)
