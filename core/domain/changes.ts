@@ -78,37 +78,19 @@ export function kindsBeyond(changes: Changes, limits: ChangeLimits): readonly Ch
   return CHANGE_KINDS.filter((kind) => changes.counts[kind] > limitOf(kind, changes, limits))
 }
 
-/** What one change of a kind is, and in what way it changed. */
-const ONE: Readonly<Record<ChangeKind, readonly [thing: string, what: string]>> = {
-  documents_removed: ['document', 'removed'],
-  documents_changed: ['document', 'changed'],
-  documents_added: ['document', 'added'],
-  provisions_removed: ['provision', 'removed'],
-  provisions_changed: ['provision', 'changed'],
-  passages_removed: ['passage', 'removed'],
-  passages_changed: ['passage', 'changed'],
-  passages_repeated: ['passage', 'repeated'],
-  passages_added: ['passage', 'added'],
-  facet_values_removed: ['facet value', 'removed'],
-  references_changed: ['reference', 'changed'],
-  aliases_changed: ['alias', 'changed'],
-  vectors_changed: ['table of vectors', 'changed'],
-  profile_changed: ['setting of the profile', 'changed'],
-  questions_changed: ['question', 'changed'],
-  search_questions_changed: ['search question', 'changed'],
-  answers_lost: ['answer', 'lost'],
-  answers_wrong: ['answer', 'made wrong'],
-}
-const PLURAL: Readonly<Partial<Record<ChangeKind, string>>> = {
-  aliases_changed: 'aliases',
-  vectors_changed: 'tables of vectors',
-  profile_changed: 'settings of the profile',
+/** What the kinds with other names are about, one of it and several. */
+const THINGS: Readonly<Partial<Record<string, readonly [one: string, several: string]>>> = {
+  aliases: ['alias', 'aliases'],
+  vectors: ['table of vectors', 'tables of vectors'],
+  profile: ['setting of the profile', 'settings of the profile'],
 }
 
-/** `1 passage changed`, `2 aliases changed`. */
+/** `1 passage changed`, `2 aliases changed`, as the name of the kind says it. */
 export function changeInWords(kind: ChangeKind, number: number): string {
-  const [thing, what] = ONE[kind]
-  return `${number} ${number === 1 ? thing : (PLURAL[kind] ?? `${thing}s`)} ${what}`
+  const at = kind.lastIndexOf('_')
+  const [plural, what] = [kind.slice(0, at).replaceAll('_', ' '), kind.slice(at + 1)]
+  const [one, several] = THINGS[plural] ?? [plural.slice(0, -1), plural]
+  return `${number} ${number === 1 ? one : several} ${what === 'wrong' ? 'made wrong' : what}`
 }
 
 /** Returns the differences in one line: `169 → 10 passages, 159 removed, 3 changed`. */
