@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { baseUrl, isLoopbackHost, optional, readableFile, type ConfigOf, type Variable } from '#core/platform/config.ts'
+import { baseUrl, isLoopbackHost, optional, readConfig, readableFile } from '#core/platform/config.ts'
+import type { ConfigOf, Variable } from '#core/platform/config.ts'
 
 const urlList: z.ZodType<readonly string[], string | undefined> = z
   .string()
@@ -30,13 +31,7 @@ export const ENGINE_SETTINGS = {
 export type EngineSettings = ConfigOf<typeof ENGINE_SETTINGS>
 
 /** The settings of a process without a cluster. */
-export const NO_ENGINE: EngineSettings = {
-  OPENSEARCH_URL: undefined,
-  OPENSEARCH_USER: undefined,
-  OPENSEARCH_PASSWORD: undefined,
-  OPENSEARCH_CA: undefined,
-  OPENSEARCH_PLAINTEXT: 'refuse',
-}
+export const NO_ENGINE: EngineSettings = readConfig(ENGINE_SETTINGS, {})
 
 export function engineEnvironment({ OPENSEARCH_URL: urls, ...others }: EngineSettings): Record<string, string> {
   const given = Object.entries(others).filter((entry): entry is [string, string] => entry[1] !== undefined)

@@ -1,14 +1,10 @@
 import { ServerCredentials, credentials, experimental, type ChannelCredentials } from '@grpc/grpc-js'
-import { hostAndPort, isLoopbackHost } from '#core/platform/config.ts'
+import { hostAndPort, isLoopbackHost, type ConfigOf } from '#core/platform/config.ts'
 import { watchCertificates } from './certificates.ts'
+import type { TRANSPORT_SETTINGS } from './settings.ts'
 
 /** Transport to the search tier: mutual TLS with three files, or plaintext. */
-export interface TransportSettings {
-  readonly SEARCH_TLS_CA: string | undefined
-  readonly SEARCH_TLS_CERT: string | undefined
-  readonly SEARCH_TLS_KEY: string | undefined
-  readonly SEARCH_PLAINTEXT: 'refuse' | 'allow'
-}
+export type TransportSettings = ConfigOf<typeof TRANSPORT_SETTINGS>
 
 const TLS_VARIABLES = ['SEARCH_TLS_CA', 'SEARCH_TLS_CERT', 'SEARCH_TLS_KEY'] as const
 
