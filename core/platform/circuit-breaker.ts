@@ -1,4 +1,4 @@
-/** An endpoint that fails is left alone; see `circuitBreaker`. */
+/** When an endpoint that fails is left alone, and for how long. */
 export interface BreakerBounds {
   /** Failures in a row after which it is left alone. */
   readonly failuresMax: number
@@ -9,22 +9,9 @@ export interface BreakerBounds {
 
 /**
  * A circuit breaker (Nygard 2007): an endpoint that failed several times in a row is left alone for a while, then tried
- * with one call. A caller that hangs up says nothing about the endpoint.
- * @param refused makes the error of a call while the endpoint is left alone. @param nowMs monotonic.
+ * with one call.
+ * @param nowMs monotonic.
  */
-export function circuitBreaker(
-  bounds: BreakerBounds,
-  refused: () => Error,
-  nowMs?: () => number,
-): <T>(signal: AbortSignal, call: () => Promise<T>) => Promise<T> {
-  const breaker = createBreaker(bounds, nowMs)
-  return async (signal, call) => {
-    if (breaker.isOpen()) throw refused()
-    return breaker.watch(call, () => !signal.aborted)
-  }
-}
-
-/** The state of a circuit breaker, for callers that choose among endpoints. */
 export function createBreaker(
   { failuresMax, pauseMs, pauseMaxMs = pauseMs }: BreakerBounds,
   nowMs: () => number = () => performance.now(),

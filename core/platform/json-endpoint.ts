@@ -3,6 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
+import { createBreaker, type BreakerBounds } from './circuit-breaker.ts'
 import { parsedJson } from './json.ts'
 import { timeLimit } from './with-timeout.ts'
 
@@ -61,6 +62,23 @@ export class ModelError extends Error {
     super(message)
     this.tokens = tokens
     this.retryAfterMs = waitMs
+  }
+}
+
+/**
+ * Calls a model whose endpoint is left alone once it failed several times in a row. A caller that hangs up says nothing
+ * about the endpoint.
+ * @param Failed the error of a call that the endpoint fails, or that is not made.
+ */
+export function guardedModel(name: string, Failed: typeof ModelError, bounds: BreakerBounds, nowMs?: () => number) {
+  const breaker = createBreaker(bounds, nowMs)
+  return async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
+    if (breaker.isOpen()) throw new Failed(`${name} is left alone, because it failed several times in a row`)
+    return breaker
+      .watch(call, () => !signal.aborted)
+      .catch((error: unknown) => {
+        throw error instanceof EndpointFailure ? new Failed(error.message, null, error.retryAfterMs) : error
+      })
   }
 }
 

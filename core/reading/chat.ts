@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { words } from '#core/index/analysis/words.ts'
+import { chatRequest, writtenIn } from '#core/platform/chat.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { delimitedJson, parsedJson } from '#core/platform/json.ts'
 import type { ChatRequest } from '#core/platform/json-endpoint.ts'
 import { READING_BOUNDS } from './bounds.ts'
 
@@ -21,31 +21,18 @@ export const PROMPT_SHA256 = sha256(INSTRUCTIONS).toString('hex')
 
 const nameOf = (at: number): string => `p${at + 1}`
 
-export function chatRequest(model: string, question: string, passages: readonly FoundPassage[]): ChatRequest {
-  const names = passages.map((_, at) => nameOf(at))
+export function scoringRequest(model: string, question: string, passages: readonly FoundPassage[]): ChatRequest {
   const number = { type: 'integer', minimum: 0, maximum: 100 }
-  return {
+  return chatRequest(
     model,
-    temperature: 0,
-    max_tokens: passages.length * READING_BOUNDS.readerReplyTokensPerPassage,
-    messages: [
-      { role: 'system', content: INSTRUCTIONS },
-      { role: 'user', content: delimitedJson({ question, passages: passages.map(shownTo(question)) }) },
-    ],
-    response_format: {
-      type: 'json_schema',
-      json_schema: {
-        name: 'passage_scores',
-        strict: true,
-        schema: {
-          type: 'object',
-          properties: Object.fromEntries(names.map((name) => [name, number])),
-          required: names,
-          additionalProperties: false,
-        },
-      },
+    INSTRUCTIONS,
+    { question, passages: passages.map(shownTo(question)) },
+    {
+      name: 'passage_scores',
+      properties: Object.fromEntries(passages.map((_, at) => [nameOf(at), number])),
+      tokensMax: passages.length * READING_BOUNDS.readerReplyTokensPerPassage,
     },
-  }
+  )
 }
 
 function shownTo(question: string): (passage: FoundPassage, at: number) => object {
@@ -83,11 +70,6 @@ export function excerptFor(question: string, text: string): string {
   return `${text.slice(0, leadInMax)}${GAP}${text.slice(best.from, best.from + length)}`.toWellFormed()
 }
 
-const replySchema = z.object({
-  choices: z
-    .array(z.object({ message: z.object({ content: z.string().max(READING_BOUNDS.readerReplyBytesMax) }) }))
-    .min(1),
-})
 const percent = z.number().min(0).max(100)
 
 /**
@@ -95,10 +77,7 @@ const percent = z.number().min(0).max(100)
  * @returns shares in [0, 1] in the order of the passages; undefined unless each passage has exactly one valid number.
  */
 export function chatScoresIn(reply: unknown, passages: number): readonly number[] | undefined {
-  const parsed = replySchema.safeParse(reply)
-  const content = parsed.data?.choices[0]?.message.content
-  if (content === undefined) return undefined
   const names = Array.from({ length: passages }, (_, at) => nameOf(at))
-  const scores = z.strictObject(Object.fromEntries(names.map((name) => [name, percent]))).safeParse(parsedJson(content))
+  const scores = z.strictObject(Object.fromEntries(names.map((name) => [name, percent]))).safeParse(writtenIn(reply))
   return scores.success ? names.map((name) => (scores.data[name] ?? 0) / 100) : undefined
 }

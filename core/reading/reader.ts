@@ -1,22 +1,16 @@
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
-import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, askJson, ModelError, tokensIn } from '#core/platform/json-endpoint.ts'
+import { askJson, guardedModel, ModelError, tokensIn } from '#core/platform/json-endpoint.ts'
 import type { CallBounds, EndpointAddress } from '#core/platform/json-endpoint.ts'
+import type { ConfigOf } from '#core/platform/config.ts'
 import { READING_BOUNDS } from './bounds.ts'
-import { PROMPT_SHA256, chatRequest, chatScoresIn } from './chat.ts'
-import { RERANK_FORMATS, rerankScoresIn, type ReaderFormat } from './rerank.ts'
+import { PROMPT_SHA256, chatScoresIn, scoringRequest } from './chat.ts'
+import { RERANK_FORMATS, rerankScoresIn } from './rerank.ts'
 import { readText } from './scored-list.ts'
+import type { READING_SETTINGS } from './settings.ts'
 
-export interface ReaderSettings {
-  readonly READER_BASE_URL: string | undefined
-  readonly READER_API_KEY: string | undefined
-  /** Of a re-ranking endpoint. */
-  readonly READER_FORMAT: ReaderFormat
-  /** Total for one call. */
-  readonly READER_TIMEOUT_MS: number
-}
+export type ReaderSettings = ConfigOf<typeof READING_SETTINGS>
 
 export interface Reading {
   /**
@@ -52,17 +46,14 @@ export function createReader(pinned: Pinned, settings: ReaderSettings): Reader {
     throw new OperatorError('This profile has a reader: set READER_BASE_URL, or use a profile without one.')
   const { ask, scoresIn } = transportOf(pinned, { name: 'the reader', baseUrl, apiKey }, settings)
   const { readerFailuresMax: failuresMax, readerPauseMs: pauseMs } = READING_BOUNDS
-  const refused = (): Error => new ReaderError('the reader is left alone, because it failed several times in a row')
-  const guarded = circuitBreaker({ failuresMax, pauseMs }, refused)
+  const guarded = guardedModel('the reader', ReaderError, { failuresMax, pauseMs })
   const read: Reader['read'] = async (question, passages, signal, withinMs = timeoutMs) => {
     const bounds = {
       timeoutMs: Math.min(timeoutMs, withinMs),
       replyBytesMax: READING_BOUNDS.readerReplyBytesMax,
       signal,
     }
-    const reply = await ask(question, passages, bounds).catch((error: unknown) => {
-      throw error instanceof EndpointFailure ? new ReaderError(error.message, null, error.retryAfterMs) : error
-    })
+    const reply = await ask(question, passages, bounds)
     const tokens = tokensIn(reply)
     const scores = scoresIn(reply, passages.length)
     if (scores === undefined) throw new ReaderError('the reader did not give every passage one number', tokens)
@@ -98,7 +89,7 @@ function transportOf(
     )
   return {
     ask: (question, passages, bounds) =>
-      askJson(address, '/chat/completions', bounds, chatRequest(model, question, passages)),
+      askJson(address, '/chat/completions', bounds, scoringRequest(model, question, passages)),
     scoresIn: chatScoresIn,
   }
 }

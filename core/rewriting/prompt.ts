@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { foldKey } from '#core/identity/fold.ts'
+import { chatRequest, writtenIn } from '#core/platform/chat.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { delimitedJson, parsedJson } from '#core/platform/json.ts'
 import type { ChatRequest } from '#core/platform/json-endpoint.ts'
 import { REWRITING_BOUNDS } from './bounds.ts'
 
@@ -22,37 +22,25 @@ export const REWRITING_PROMPT_SHA256 = sha256(INSTRUCTIONS).toString('hex')
 
 /** The body of a request of chat completions. @param knowledgeBase what the request may be told of it. */
 export function rewritingRequest(model: string, question: string, knowledgeBase: object): ChatRequest {
-  return {
+  return chatRequest(
     model,
-    temperature: 0,
-    max_tokens: REWRITING_BOUNDS.rewriterReplyTokensMax,
-    messages: [
-      { role: 'system', content: INSTRUCTIONS },
-      { role: 'user', content: delimitedJson({ knowledge_base: knowledgeBase, question }) },
-    ],
-    response_format: {
-      type: 'json_schema',
-      json_schema: {
-        name: 'search_queries',
-        strict: true,
-        schema: {
-          type: 'object',
-          properties: { queries: { type: 'array', items: { type: 'string' } } },
-          required: ['queries'],
-          additionalProperties: false,
-        },
-      },
+    INSTRUCTIONS,
+    { knowledge_base: knowledgeBase, question },
+    {
+      name: 'search_queries',
+      properties: { queries: { type: 'array', items: { type: 'string' } } },
+      tokensMax: REWRITING_BOUNDS.rewriterReplyTokensMax,
     },
-  }
+  )
 }
 
 const contentSchema = z.strictObject({
   queries: z.array(z.string()).max(REWRITING_BOUNDS.rewriterQueriesReadMax),
 })
 
-/** @param content of the reply's message. @returns the usable queries, best first; undefined if there is none. */
-export function queriesIn(content: string): readonly string[] | undefined {
-  const { data } = contentSchema.safeParse(parsedJson(content))
+/** @returns the usable queries of a reply, best first; undefined if there is none. */
+export function queriesIn(reply: unknown): readonly string[] | undefined {
+  const { data } = contentSchema.safeParse(writtenIn(reply))
   const usable = (data?.queries ?? []).map((query) => query.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()).filter(isUsable)
   const queries = [...new Set(usable)].slice(0, SEARCH_BOUNDS.rewrittenQueriesMax)
   return queries.length === 0 ? undefined : queries

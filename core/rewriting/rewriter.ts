@@ -1,14 +1,12 @@
 import { z } from 'zod'
-import { circuitBreaker } from '#core/platform/circuit-breaker.ts'
+import type { ConfigOf } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, askJson, type EndpointAddress, ModelError, tokensIn } from '#core/platform/json-endpoint.ts'
+import { askJson, guardedModel, ModelError, tokensIn, type EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { REWRITING_BOUNDS } from './bounds.ts'
 import { REWRITING_PROMPT_SHA256, queriesIn, rewritingRequest } from './prompt.ts'
+import type { REWRITING_SETTINGS } from './settings.ts'
 
-export interface RewriterSettings {
-  readonly REWRITER_BASE_URL: string | undefined
-  readonly REWRITER_API_KEY: string | undefined
-}
+export type RewriterSettings = ConfigOf<typeof REWRITING_SETTINGS>
 
 export interface Rewriting {
   /** Best first; at least one, each of at most `rewrittenCharactersMax` code points. */
@@ -28,10 +26,7 @@ class RewriterError extends ModelError {
   override readonly name = 'RewriterError'
 }
 
-const replySchema = z.object({
-  model: z.string().optional(),
-  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
-})
+const replySchema = z.object({ model: z.string().optional() })
 
 /**
  * Opens the rewriter that a profile pins. There is one attempt, because a second does not fit the time of a request.
@@ -49,23 +44,15 @@ export function createRewriter(
     )
   const address: EndpointAddress = { name: 'the rewriter', baseUrl, apiKey }
   const { rewriterFailuresMax: failuresMax, rewriterPauseMs: pauseMs } = REWRITING_BOUNDS
-  const refused = (): Error => new RewriterError('the rewriter is left alone, because it failed several times in a row')
-  const guarded = circuitBreaker({ failuresMax, pauseMs }, refused)
+  const guarded = guardedModel('the rewriter', RewriterError, { failuresMax, pauseMs })
   const rewrite: Rewriter['rewrite'] = async (question, knowledgeBase, timeoutMs, signal) => {
     const bounds = {
       timeoutMs: Math.min(timeoutMs, REWRITING_BOUNDS.rewriterTimeoutMaxMs),
       replyBytesMax: REWRITING_BOUNDS.rewriterReplyBytesMax,
       signal,
     }
-    const reply = await askJson(
-      address,
-      '/chat/completions',
-      bounds,
-      rewritingRequest(model, question, knowledgeBase),
-    ).catch((error: unknown) => {
-      throw error instanceof EndpointFailure ? new RewriterError(error.message, null, error.retryAfterMs) : error
-    })
-    return rewritingIn(reply, model)
+    const request = rewritingRequest(model, question, knowledgeBase)
+    return rewritingIn(await askJson(address, '/chat/completions', bounds, request), model)
   }
   let underWay = 0
   return {
@@ -83,7 +70,7 @@ function rewritingIn(reply: unknown, model: string): Rewriting {
   const { data } = replySchema.safeParse(reply)
   if (data?.model !== undefined && data.model !== model)
     throw new RewriterError('another model than the pinned one wrote the queries', tokens)
-  const queries = queriesIn(data?.choices[0]?.message.content ?? '')
+  const queries = queriesIn(reply)
   if (queries === undefined) throw new RewriterError('the rewriter wrote no usable query', tokens)
   return { queries, tokens }
 }

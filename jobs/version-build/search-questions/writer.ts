@@ -3,9 +3,9 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { OPENAI_BASE_URL, type EndpointSettings } from '#core/embedding/providers.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { buildPolicy, estimateTokens, send, systemClock } from '#core/embedding/sending.ts'
+import { writtenIn } from '#core/platform/chat.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { parsedJson } from '#core/platform/json.ts'
 import { EndpointFailure, askJson } from '#core/platform/json-endpoint.ts'
 import type { ChatRequest, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
@@ -24,9 +24,6 @@ const PROMPT =
   'name no article or section. Write in the language of the passage. Reply with the number of each passage and its ' +
   'questions.'
 
-const completionSchema = z.object({
-  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
-})
 const writtenSchema = z.object({
   passages: z.array(z.object({ number: z.int(), questions: z.array(z.string()) })),
 })
@@ -117,8 +114,7 @@ function sentOf({ heading, text, metadata: { language } }: PassageRecord): objec
 
 /** @returns undefined unless the reply has questions of each passage once. */
 function questionsIn(reply: unknown, passages: number): readonly (readonly string[])[] | undefined {
-  const completion = completionSchema.safeParse(reply)
-  const written = writtenSchema.safeParse(parsedJson(completion.data?.choices[0]?.message.content ?? ''))
+  const written = writtenSchema.safeParse(writtenIn(reply))
   if (!written.success || written.data.passages.length !== passages) return undefined
   const byNumber = new Map(written.data.passages.map(({ number, questions }) => [number, questions]))
   const lists = Array.from({ length: passages }, (_, number) => byNumber.get(number))
