@@ -16,8 +16,12 @@ import {
 import { insertVersion } from '#test/support/version-rows.ts'
 
 type State = (typeof VERSION_STATES)[number]
+interface Base {
+  readonly id: string
+  readonly slug: string
+}
 interface Version {
-  readonly base: string
+  readonly base: Base
   readonly version: string
   readonly profile: string
 }
@@ -25,16 +29,16 @@ interface Version {
 /** The owner is the superuser: the guards hold for it as for everybody. */
 const { owner, jobs } = await openTestPools()
 
-async function createBase(): Promise<{ readonly id: string; readonly slug: string }> {
+async function createBase(): Promise<Base> {
   const base = { id: randomUUID(), slug: `base-${randomUUID()}` }
   await insertKnowledgeBase(owner, { ...base, title: 'Rules', as_of: null })
   return base
 }
 
-async function createVersion(state: State, base?: { readonly id: string; readonly slug: string }): Promise<Version> {
-  const { id, slug } = base ?? (await createBase())
-  const { version, profile } = await insertVersion(owner, { slug, state, passages: 1 })
-  return { base: id, version, profile }
+async function createVersion(state: State, given?: Base): Promise<Version> {
+  const base = given ?? (await createBase())
+  const { version, profile } = await insertVersion(owner, { slug: base.slug, state, passages: 1 })
+  return { base, version, profile }
 }
 
 async function review(version: string, verdict: 'approved' | 'rejected'): Promise<void> {
@@ -42,23 +46,17 @@ async function review(version: string, verdict: 'approved' | 'rejected'): Promis
   await insertSignedReview(owner, version, { verdict })
 }
 
-async function point(client: Queryable, base: string, version: string): Promise<void> {
+async function point(client: Queryable, { id }: Base, version: string): Promise<void> {
   await client.query(
     'insert into active_versions (knowledge_base_id, version_id) values ($1, $2) on conflict (knowledge_base_id) ' +
       'do update set version_id = $2, previous_version_id = active_versions.version_id',
-    [base, version],
-  )
-}
-
-async function slugOf(base: string): Promise<string> {
-  return (
-    (await owner.query<{ slug: string }>('select slug from knowledge_bases where id = $1', [base])).rows[0]?.slug ?? ''
+    [id, version],
   )
 }
 
 /** What an activation writes, in one transaction. */
 async function activate(to: Version, from?: Version): Promise<void> {
-  const asked = { id: randomUUID(), knowledgeBaseId: to.base, versionId: to.version, actor: 'actor' } as const
+  const asked = { id: randomUUID(), knowledgeBaseId: to.base.id, versionId: to.version, actor: 'actor' } as const
   await insertActivation(owner, { ...asked, expectedVersionId: from?.version ?? null, kind: 'activate' })
   await inTransaction(jobs, async (client) => {
     await point(client, to.base, to.version)
@@ -103,7 +101,7 @@ describe('the state of a version', () => {
     const { rows } = await owner.query(
       'select v.id, v.state from active_versions a join corpus_versions v on v.id in (a.version_id, ' +
         'a.previous_version_id) where a.knowledge_base_id = $1 order by v.state',
-      [active.base],
+      [active.base.id],
     )
     expect(rows).toEqual([
       { id: active.version, state: 'active' },
@@ -147,7 +145,7 @@ describe('the state of a version', () => {
 
   test('is approved from one activation of its predecessor only: the approval never comes back', async () => {
     const { active, candidate } = await createActiveAndCandidate()
-    const other = await createVersion('candidate', { id: active.base, slug: await slugOf(active.base) })
+    const other = await createVersion('candidate', active.base)
     await review(other.version, 'approved')
     await activate(other, active)
     await activate(active, other)
@@ -175,7 +173,7 @@ describe('the state of a version', () => {
 
   test('becomes active only with the approval of the step from the version that is active', async () => {
     const { active, candidate } = await createActiveAndCandidate()
-    const other = await createVersion('candidate', { id: active.base, slug: await slugOf(active.base) })
+    const other = await createVersion('candidate', active.base)
     await review(other.version, 'approved')
     await activate(other, active)
     await expect(activate(candidate, other)).rejects.toThrow(
@@ -191,7 +189,7 @@ describe('the state of a version', () => {
     const { active, candidate } = await createActiveAndCandidate()
     const second = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
     const third = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
-    await requireReviewers(owner, { id: active.base, slug: await slugOf(active.base) }, 2)
+    await requireReviewers(owner, active.base, 2)
     await review(candidate.version, 'approved')
     await expect(activate(candidate, active)).rejects.toThrow(unapproved)
     await insertSignedReview(owner, candidate.version, { reviewer: second })
@@ -205,7 +203,7 @@ describe('the state of a version', () => {
     const { active, candidate } = await createActiveAndCandidate()
     await review(candidate.version, 'approved')
     await activate(candidate, active)
-    await requireReviewers(owner, { id: active.base, slug: await slugOf(active.base) }, 1, 1)
+    await requireReviewers(owner, active.base, 1, 1)
     await expect(activate(active, candidate)).rejects.toThrow(unapproved)
     await insertSignedReview(owner, active.version, { accepts: [] })
     await activate(active, candidate)
@@ -266,7 +264,7 @@ describe('the active version of a knowledge base, at commit', () => {
   test('is not removed while its state is active', async () => {
     const { active } = await createActiveAndCandidate()
     await expect(
-      owner.query('delete from active_versions where knowledge_base_id = $1', [active.base]),
+      owner.query('delete from active_versions where knowledge_base_id = $1', [active.base.id]),
     ).rejects.toThrow(alone)
   })
 
@@ -290,7 +288,7 @@ describe('the active version of a knowledge base, at commit', () => {
     const other = await createActiveAndCandidate()
     await expect(
       jobs.query('update active_versions set previous_version_id = $2 where knowledge_base_id = $1', [
-        active.base,
+        active.base.id,
         other.active.version,
       ]),
     ).rejects.toThrow('the previous version belongs to the same knowledge base')

@@ -121,10 +121,10 @@ describe('admission', () => {
   test('while a request is being admitted under a key, another waits, before any allowance is looked at', async () => {
     const scope = await createScope()
     const limits = plan({ requests_per_day: 1 })
-    const digest = digestOf('a')
-    await ask(scope, limits, { digest })
-    expect((await ask(scope, limits, { digest })).status).toBe('held')
-    expect((await ask(scope, limits, { digest: digestOf('b') })).status).toBe('quota')
+    const idempotencyDigest = digestOf('a')
+    await ask(scope, limits, { idempotencyDigest })
+    expect((await ask(scope, limits, { idempotencyDigest })).status).toBe('held')
+    expect((await ask(scope, limits, { idempotencyDigest: digestOf('b') })).status).toBe('quota')
   })
 
   test('a refused request may look up its key ten times as often as the rate allows, and without a key never', async () => {
@@ -134,41 +134,24 @@ describe('admission', () => {
     const looksMax = limits.requests_per_minute * LIMIT_BOUNDS.idempotencyLooksPerRequest
     const lookUps: boolean[] = []
     for (let n = 0; n <= looksMax; n++)
-      lookUps.push((await ask(scope, limits, { digest: digestOf(`l${n}`) })).mayLookUp)
+      lookUps.push((await ask(scope, limits, { idempotencyDigest: digestOf(`l${n}`) })).mayLookUp)
     expect(lookUps).toEqual(lookUps.map((_, n) => n < looksMax))
     expect((await ask(scope, limits)).mayLookUp).toBe(false)
   })
 })
 
-describe('taking back', () => {
-  test('an undo restores everything, once', async () => {
-    const scope = await createScope()
-    const requestId = randomUUID()
-    const digest = digestOf('b')
-    await ask(scope, plan(), { requestId, digest })
-    await end(scope, requestId, 'undo', digest)
-    await end(scope, requestId, 'undo', digest)
-    expect(await ask(scope, plan(), { digest })).toMatchObject({
-      status: 'admitted',
-      dayUsed: 1,
-      monthUsed: 1,
-      minuteUsed: 1,
-    })
-  })
-
-  test('a refund restores day, month and the idempotency key, never the minute slot', async () => {
-    const scope = await createScope()
-    const requestId = randomUUID()
-    const digest = digestOf('c')
-    await ask(scope, plan(), { requestId, digest })
-    await end(scope, requestId, 'refund', digest)
-    expect(await ask(scope, plan(), { digest })).toMatchObject({
-      status: 'admitted',
-      dayUsed: 1,
-      monthUsed: 1,
-      minuteUsed: 2,
-    })
-  })
+test.each([
+  ['an undo restores everything', 'undo', 1],
+  ['a refund restores day, month and the idempotency key, never the minute slot', 'refund', 2],
+] as const)('%s, once', async (_, ending, minuteUsed) => {
+  const scope = await createScope()
+  const requestId = randomUUID()
+  const idempotencyDigest = digestOf(ending)
+  await ask(scope, plan(), { requestId, idempotencyDigest })
+  await end(scope, requestId, ending, idempotencyDigest)
+  await end(scope, requestId, ending, idempotencyDigest)
+  const used = { dayUsed: 1, monthUsed: 1, minuteUsed }
+  expect(await ask(scope, plan(), { idempotencyDigest })).toMatchObject({ status: 'admitted', ...used })
 })
 
 describe('installed counters', () => {

@@ -10,7 +10,7 @@ import type { ServedPassage } from '#core/domain/exposure.ts'
 import { planLimitsSchema, type PlanLimits } from '#core/domain/quota-plan.ts'
 import { admit, type Admission } from '#core/limits/admission.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
-import { failedOutcome } from '#core/limits/settlement.ts'
+import { failedOutcome, type Charge } from '#core/limits/settlement.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
@@ -22,6 +22,7 @@ import { NO_REPLAY, createCandidate } from '#test/support/limits.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
+const log = createLog('test', 'silent')
 const { database } = await openTestPools()
 const servers = await openServers(database)
 afterAll(() => servers.close())
@@ -39,19 +40,24 @@ function ask(
   return admit(gateway(index), createCandidate(held, { corpusPassages: 10, ...more }), (_, work) => work)
 }
 
-/** Admits and delivers passages `from` to `from + count - 1` of one document. */
-async function serve(held: ModelEntitlement, limits: PlanLimits, from: number, count: number): Promise<void> {
+async function admitted(held: ModelEntitlement, limits: PlanLimits): Promise<Charge> {
   const admission = await ask(held, { limits })
   if (admission.status !== 'admitted') throw new Error('the request is refused')
-  const served = Array.from({ length: count }, (_, n) => ({
-    chunk: `c${from + n}`,
-    document: `d${from + n}`,
-    total: 1,
-  }))
-  await gateway().settlement.deliver(
-    admission.charge,
-    { outcome: failedOutcome(null, 5, null), served, replay: NO_REPLAY },
-    5_000,
+  return admission.charge
+}
+
+async function deliver(held: ModelEntitlement, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void> {
+  const outcome = failedOutcome(null, 5, null)
+  await gateway().settlement.deliver(await admitted(held, limits), { outcome, served, replay: NO_REPLAY }, 5_000)
+}
+
+/** Delivers passages `from` to `from + count - 1` of one document each. */
+async function serve(held: ModelEntitlement, limits: PlanLimits, from: number, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, n) => from + n)
+  await deliver(
+    held,
+    limits,
+    numbers.map((n) => ({ chunk: `c${n}`, document: `d${n}`, total: 1 })),
   )
 }
 
@@ -120,13 +126,7 @@ describe('a rebuild', () => {
     ]
     for (const [minute, served] of deliveries.entries()) {
       await servers.setClock(minute * 60_000)
-      const admission = await ask(held, { limits: UNLIMITED })
-      if (admission.status !== 'admitted') throw new Error('the request is refused')
-      await gateway().settlement.deliver(
-        admission.charge,
-        { outcome: failedOutcome(null, 5, null), served, replay: NO_REPLAY },
-        5_000,
-      )
+      await deliver(held, UNLIMITED, served)
     }
     const exposed = async (): Promise<Readonly<Record<string, unknown>>> => {
       const { id } = await gateway().epochs.current(organizationId, 1)
@@ -156,20 +156,12 @@ describe('a rebuild', () => {
         await counters.installer.requests(...given)
       },
     }
-    const rebuilds = openDatabase(database.gatewayUrl, createLog('test', 'silent'), 4, CALL_TIMEOUT_MS)
+    const rebuilds = openDatabase(database.gatewayUrl, log, 4, CALL_TIMEOUT_MS)
     try {
-      const fault = {
-        epoch: await gateway().epochs.current(held.scope.organizationId, 1),
-        windowDays: 1,
-        overdue: true,
-      }
-      const deps = {
-        database: rebuilds,
-        limited: pLimit(1),
-        counters: { ...counters, installer },
-        settlement,
-      }
-      await rebuildCounters({ ...deps, log: createLog('test', 'silent') }, held.scope.organizationId, fault)
+      const { organizationId } = held.scope
+      const epoch = await gateway().epochs.current(organizationId, 1)
+      const deps = { database: rebuilds, limited: pLimit(1), counters: { ...counters, installer }, settlement, log }
+      await rebuildCounters(deps, organizationId, { epoch, windowDays: 1, overdue: true })
     } finally {
       await rebuilds.end()
     }
@@ -235,11 +227,10 @@ describe('counters that cannot be trusted are counted anew', () => {
   test('after a process that ended between the refund in Postgres and in Redis, by any other', async () => {
     const held = await entitlement()
     const limits = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 5, requests_per_day: 2 })
-    const admission = await ask(held, { limits })
-    if (admission.status !== 'admitted') throw new Error('the request is refused')
+    const { requestId } = await admitted(held, limits)
     await servers.owner.query(
       "update reservations set state = 'refunded', finished_at = now(), outcome = '{}' where id = $1",
-      [admission.charge.requestId],
+      [requestId],
     )
     await ask(held, { limits })
     expect(reasonOf(await ask(held, { limits, gateway: 1 }))).toBe('quota')

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, expect } from 'vitest'
-import { openCounters, type ChargeDecision, type Ending, type StoppedDocument } from '#core/limits/counters.ts'
+import { openCounters, type ChargeDecision, type ChargeRequest, type Ending } from '#core/limits/counters.ts'
+import type { StoppedDocument } from '#core/limits/counters.ts'
 import { createLog } from '#core/platform/log.ts'
 import { entitlementKeys, epochKey, type EntitlementKeys, type LimitScope } from '#core/limits/counter-keys.ts'
 import { planLimitsSchema, type PlanLimits } from '#core/domain/quota-plan.ts'
@@ -73,22 +74,16 @@ export async function openTestCounters() {
   function ask(
     scope: LimitScope,
     limits: PlanLimits,
-    more: {
-      requestId?: string
-      topK?: number
-      digest?: Buffer
-      corpusPassages?: number
-      exposureAllowance?: number
-      epoch?: string
-    } = {},
+    { epoch = EPOCH, ...more }: Partial<ChargeRequest> & { readonly epoch?: string } = {},
   ): Promise<ChargeDecision> {
-    return counters.admit(scope, more.epoch ?? EPOCH, {
-      requestId: more.requestId ?? randomUUID(),
-      topK: more.topK ?? 0,
+    return counters.admit(scope, epoch, {
+      requestId: randomUUID(),
+      topK: 0,
       limits,
-      corpusPassages: more.corpusPassages ?? 100_000,
-      exposureAllowance: more.exposureAllowance ?? 0,
-      idempotencyDigest: more.digest,
+      corpusPassages: 100_000,
+      exposureAllowance: 0,
+      idempotencyDigest: undefined,
+      ...more,
     })
   }
 
