@@ -2,7 +2,6 @@ import { closeSync, cpSync, openSync, readFileSync, rmSync, truncateSync, writeS
 import { join } from 'node:path'
 import { status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
@@ -30,10 +29,7 @@ afterEach(async () => {
   await client.releaseVersion(artifact.versionId, CALL_TIMEOUT_MS)
 })
 
-const prepare = (verify = false): ReturnType<SearchNodeClient['prepareVersion']> => {
-  const { versionId, manifestDigest } = artifact
-  return client.prepareVersion({ versionId, manifestDigest, verify }, CALL_TIMEOUT_MS)
-}
+const prepare = (verify = false) => client.prepareVersion({ ...artifact, verify }, CALL_TIMEOUT_MS)
 
 /** Puts the files back as they were built. */
 function restore(): void {

@@ -11,7 +11,7 @@ import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { EVERYTHING, requestOf } from '#test/support/search.ts'
 import { nodeEnvironment } from '#test/support/search-node.ts'
 import { queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
-import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { openNode } from '#test/support/fixtures.ts'
@@ -35,9 +35,7 @@ const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'b', '§'] }]
 const artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
 const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer, { LOG_LEVEL: 'debug' }))
 
-const prepare = ({ versionId, manifestDigest }: TestArtifact) =>
-  client.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
-await prepare(artifact)
+await client.prepareVersion(artifact, CALL_TIMEOUT_MS)
 
 const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
   client.search(requestOf({ versionId: artifact.versionId, ...change }), GATEWAY_BOUNDS.searchAttemptTimeoutMs)
@@ -130,7 +128,7 @@ test('no word of a query comes into the log, however the search ends', async () 
     privateKeyDer: keys.privateKeyDer,
     name: 'shortened',
   })
-  await prepare(damaged)
+  await client.prepareVersion(damaged, CALL_TIMEOUT_MS)
   // The file is read, not mapped: a read past the new end is an error, which the thread reports.
   truncateSync(join(damaged.folder, 'passages.jsonl'), 0)
 

@@ -1,11 +1,10 @@
-import { credentials } from '@grpc/grpc-js'
-import { expect, test } from 'vitest'
-import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
-import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
+import { openNode, refusalOf } from '#test/support/fixtures.ts'
+import { nodeEnvironment } from '#test/support/search-node.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const [earlier, current] = [signingKeys(), signingKeys()]
@@ -24,22 +23,10 @@ const rebuilt = await build(2, current)
 /** Starts a node that trusts the keys, and says of each version whether it loads, or why not. */
 async function loads(...keys: readonly (typeof earlier)[]): Promise<readonly string[]> {
   const trusted = keys.map(({ publicKeyDer }) => publicKeyDer)
-  const node = await startNode(nodeEnvironment(store, trusted))
-  const client = openSearchNodeClient(node.address, credentials.createInsecure())
-  try {
-    const outcomes: string[] = []
-    for (const { versionId, manifestDigest } of [served, rebuilt])
-      outcomes.push(
-        await client.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS).then(
-          () => 'loaded',
-          (error: unknown) => String(error),
-        ),
-      )
-    return outcomes
-  } finally {
-    client.close()
-    await node.stop()
-  }
+  const { client } = await openNode(nodeEnvironment(store, trusted), onTestFinished)
+  const load = (version: TestArtifact): Promise<string> =>
+    client.prepareVersion(version, CALL_TIMEOUT_MS).then(() => 'loaded', String)
+  return [await load(served), await load(rebuilt)]
 }
 
 test('a version signed by an earlier key loads while that key is listed, and not once it is removed', async () => {
@@ -53,10 +40,7 @@ test('a version signed by an earlier key loads while that key is listed, and not
 test('a list with a key twice, with more than eight keys, or with something that is no key is refused', async () => {
   const nine = Array.from({ length: 9 }, () => signingKeys().publicKeyDer)
   const noKey = Buffer.alloc(44)
-  for (const keys of [[earlier.publicKeyDer, earlier.publicKeyDer], nine, [earlier.publicKeyDer, noKey]]) {
-    const refused = spawnNode(nodeEnvironment(store, keys))
-    expect(await refused.ended).toBe(1)
-    expect(refused.output()).toContain('MANIFEST_PUBLIC_KEY is not valid')
-  }
+  for (const keys of [[earlier.publicKeyDer, earlier.publicKeyDer], nine, [earlier.publicKeyDer, noKey]])
+    expect(await refusalOf(nodeEnvironment(store, keys))).toContain('MANIFEST_PUBLIC_KEY is not valid')
   expect(await loads(earlier, ...nine.slice(2).map((publicKeyDer) => ({ ...current, publicKeyDer })))).toHaveLength(2)
 })

@@ -1,20 +1,19 @@
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { sha256 } from '#core/platform/digest.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import type { Filters, SearchQuery } from '#core/domain/search.ts'
+import type { Filters, SearchQuery, VersionRef } from '#core/domain/search.ts'
 import { RANKING, bruteForce, requestOf } from '#test/support/search.ts'
 import { nodeEnvironment } from '#test/support/search-node.ts'
-import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, shownPassage, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 import { openNode } from '#test/support/fixtures.ts'
 import { folderOfFile } from '#test/support/folder.ts'
+import { openFiles } from './threads/open-files.ts'
 
 const keys = signingKeys()
 const seed = 20_261
@@ -39,11 +38,8 @@ const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
 const artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
 const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
 
-const prepare = (
-  to: SearchNodeClient,
-  { versionId, manifestDigest }: Pick<TestArtifact, 'versionId' | 'manifestDigest'> = artifact,
-) => to.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
-await prepare(client)
+const prepare = (version: VersionRef = artifact) => client.prepareVersion(version, CALL_TIMEOUT_MS)
+await prepare()
 
 function request(change: Partial<SearchQuery> = {}): SearchQuery {
   const vector = queryNear(artifact.rows, 7, seededRandom(seed))
@@ -51,20 +47,6 @@ function request(change: Partial<SearchQuery> = {}): SearchQuery {
 }
 
 const search = (change: Partial<SearchQuery> = {}) => client.search(request(change), CALL_TIMEOUT_MS)
-
-/** Files of an artifact that a process holds open. */
-function heldFiles(pid: number | undefined, { versionId }: Pick<TestArtifact, 'versionId'>): readonly string[] {
-  const folder = `/proc/${pid}/fd`
-  const paths = readdirSync(folder).map((name) => {
-    try {
-      return readlinkSync(join(folder, name))
-    } catch {
-      // Closed since it was listed.
-      return ''
-    }
-  })
-  return paths.filter((path) => path.includes(versionId))
-}
 
 test('a search returns the whole best passages that brute force finds', async () => {
   const random = seededRandom(seed)
@@ -89,7 +71,7 @@ test('the graph of a loaded version is mapped, however small the version is', as
   })
   const mapped = (): boolean =>
     readFileSync(`/proc/${node.child.pid}/maps`, 'utf8').includes(`${small.versionId}/graph.usearch`)
-  await prepare(client, small)
+  await prepare(small)
   expect(mapped()).toBe(true)
   await client.releaseVersion(small.versionId, CALL_TIMEOUT_MS)
   expect(mapped()).toBe(false)
@@ -133,8 +115,8 @@ test('status names the loaded version, its digest, its leases and the queue', as
 })
 
 test('preparing a loaded version again says so; under another digest it is DATA_LOSS and goes on serving', async () => {
-  expect(await prepare(client)).toEqual({ alreadyLoaded: true, passages: 1_200 })
-  await expect(prepare(client, { ...artifact, manifestDigest: sha256('another') })).rejects.toMatchObject({
+  expect(await prepare()).toEqual({ alreadyLoaded: true, passages: 1_200 })
+  await expect(prepare({ ...artifact, manifestDigest: sha256('another') })).rejects.toMatchObject({
     code: status.DATA_LOSS,
   })
   expect((await search()).passages).toHaveLength(5)
@@ -160,7 +142,7 @@ test('a version without vectors is searched by words, and a vector is refused', 
   const { privateKeyDer } = keys
   const version = { store, rows: artifact.rows, privateKeyDer }
   const bare = await buildTestArtifact({ ...version, name: 'without vectors', embedding: null })
-  await prepare(client, bare)
+  await prepare(bare)
   const text = 'Who gives the record of rule 1234 to the authority?'
   const words = await search({ text, vector: undefined, versionId: bare.versionId })
   expect(words).toEqual(await search({ text, vector: undefined }))
@@ -189,13 +171,13 @@ test('several versions are searched side by side, and a released one is let go w
     privateKeyDer: keys.privateKeyDer,
     name: 'second',
   })
-  await prepare(client, second)
+  await prepare(second)
   const vector = new Float32Array(8).fill(1)
   expect((await search({ versionId: second.versionId, vector })).allowed).toBe(80)
   expect((await search()).allowed).toBe(1_200)
-  expect(heldFiles(node.child.pid, second)).not.toEqual([])
+  expect(openFiles(second.folder, node.child.pid)).not.toEqual([])
   expect(await client.releaseVersion(second.versionId, CALL_TIMEOUT_MS)).toBe(true)
-  expect(heldFiles(node.child.pid, second)).toEqual([])
+  expect(openFiles(second.folder, node.child.pid)).toEqual([])
   expect(await client.releaseVersion(second.versionId, CALL_TIMEOUT_MS)).toBe(false)
   await expect(search({ versionId: second.versionId, vector })).rejects.toMatchObject({
     code: status.FAILED_PRECONDITION,

@@ -2,12 +2,13 @@ import { Client, credentials, status, type MethodDefinition } from '@grpc/grpc-j
 import { loadSync } from '@grpc/proto-loader'
 import { protoPath } from 'grpc-health-check'
 import { expect, test } from 'vitest'
-import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { requestOf } from '#test/support/search.ts'
-import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
+import { openNode, refusalOf } from '#test/support/fixtures.ts'
+import { nodeEnvironment } from '#test/support/search-node.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
@@ -17,9 +18,6 @@ const store = folderOfFile()
 
 const rows = testRows({ rows: 1_200, dimensions: 32, seed })
 const artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
-
-const prepare = (to: SearchNodeClient) =>
-  to.prepareVersion({ versionId: artifact.versionId, manifestDigest: artifact.manifestDigest }, CALL_TIMEOUT_MS)
 
 const search = (to: SearchNodeClient) => {
   const vector = queryNear(artifact.rows, 7, seededRandom(seed))
@@ -50,58 +48,35 @@ function healthOf(address: string) {
 }
 
 test('on SIGTERM health fails, searches are answered during the drain period, the process exits with 0', async () => {
-  const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '3000' }))
-  const [calls, health] = [
-    openSearchNodeClient(draining.address, credentials.createInsecure()),
-    healthOf(draining.address),
-  ]
-  await prepare(calls)
+  const draining = nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '3000' })
+  const { node, client: calls } = await openNode(draining)
+  const health = healthOf(node.address)
+  await calls.prepareVersion(artifact, CALL_TIMEOUT_MS)
   expect(await health.check()).toBe('SERVING')
-  draining.child.kill('SIGTERM')
+  node.child.kill('SIGTERM')
   await expectEventually(() => health.check(), 'NOT_SERVING')
   expect((await search(calls)).passages).toHaveLength(5)
   const inFlight = Array.from({ length: 50 }, () => search(calls))
   expect((await Promise.all(inFlight)).every(({ passages }) => passages.length === 5)).toBe(true)
-  expect(await draining.ended).toBe(0)
+  expect(await node.ended).toBe(0)
   await expect(search(calls)).rejects.toMatchObject({ code: status.UNAVAILABLE })
-  calls.close()
   health.close()
 })
 
 test('searches in flight when the drain period ends are still answered', async () => {
-  const stopping = await startNode(nodeEnvironment(store, keys.publicKeyDer))
-  const calls = openSearchNodeClient(stopping.address, credentials.createInsecure())
-  await prepare(calls)
+  const { node, client: calls } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
+  await calls.prepareVersion(artifact, CALL_TIMEOUT_MS)
   const inFlight = Array.from({ length: 100 }, () => search(calls))
   // On the same connection, so its reply means that all searches have arrived.
   await calls.status(CALL_TIMEOUT_MS)
-  stopping.child.kill('SIGTERM')
+  node.child.kill('SIGTERM')
   const outcomes = await Promise.allSettled(inFlight)
   expect(outcomes.filter(({ status: outcome }) => outcome === 'fulfilled').length).toBe(100)
-  expect(await stopping.ended).toBe(0)
-  calls.close()
-})
-
-test('a node with a faulty configuration names every fault, no value, and does not start', async () => {
-  const refused = spawnNode({ SEARCH_THREADS: 'many', SEARCH_LISTEN: 'nowhere', MANIFEST_PUBLIC_KEY: 'c2VjcmV0' })
-  expect(await refused.ended).toBe(1)
-  for (const name of [
-    'ARTIFACT_STORE is missing',
-    'SEARCH_THREADS is not valid',
-    'SEARCH_LISTEN is not valid',
-    'MANIFEST_PUBLIC_KEY is not valid',
-  ])
-    expect(refused.output()).toContain(name)
-  expect(refused.output()).not.toMatch(/many|nowhere|c2VjcmV0/)
+  expect(await node.ended).toBe(0)
 })
 
 test('a node whose port is taken says so and ends', async () => {
-  const node = await startNode(nodeEnvironment(store, keys.publicKeyDer))
-  try {
-    const refused = spawnNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_LISTEN: node.address }))
-    expect(await refused.ended).toBe(1)
-    expect(refused.output()).toMatch(/cannot start.*EADDRINUSE|cannot start.*No address/)
-  } finally {
-    await node.stop()
-  }
+  const { node } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
+  const taken = nodeEnvironment(store, keys.publicKeyDer, { SEARCH_LISTEN: node.address })
+  expect(await refusalOf(taken)).toMatch(/cannot start.*EADDRINUSE|cannot start.*No address/)
 })

@@ -69,12 +69,8 @@ test('what is mapped and verified is served while the store is away, with an ala
   renameSync(one.folder, away)
   await until('the alarm', () => node.output().includes('version could not be read again'))
   expect((await search(client, one)).passages).toHaveLength(5)
-  await expect(
-    client.prepareVersion(
-      { versionId: one.versionId, manifestDigest: one.manifestDigest, verify: true },
-      CALL_TIMEOUT_MS,
-    ),
-  ).rejects.toMatchObject({ code: status.UNAVAILABLE })
+  const verified = client.prepareVersion({ ...one, verify: true }, CALL_TIMEOUT_MS)
+  await expect(verified).rejects.toMatchObject({ code: status.UNAVAILABLE })
   expect(await loadedOn(node.address)).toEqual([one.versionId])
   renameSync(away, one.folder)
   expect((await client.status(CALL_TIMEOUT_MS)).damaged).toBe(0)

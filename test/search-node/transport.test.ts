@@ -11,7 +11,8 @@ import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import { makeCertificates, signingKeys, type Certificates } from '#test/support/secrets.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
-import { PLAINTEXT, nodeEnvironment, spawnNode, startNode, type NodeProcess } from '#test/support/search-node.ts'
+import { refusalOf } from '#test/support/fixtures.ts'
+import { PLAINTEXT, nodeEnvironment, startNode, type NodeProcess } from '#test/support/search-node.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
@@ -37,9 +38,8 @@ async function threadsOf(
 }
 
 test('plaintext on an address other than loopback is refused, with what to set', async () => {
-  const refused = spawnNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_LISTEN: `0.0.0.0:${await freePort()}` }))
-  expect(await refused.ended).toBe(1)
-  expect(refused.output()).toMatch(
+  const listen = { SEARCH_LISTEN: `0.0.0.0:${await freePort()}` }
+  expect(await refusalOf(nodeEnvironment(folder, publicKeyDer, listen))).toMatch(
     /not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow/,
   )
 })
@@ -54,9 +54,8 @@ test('plaintext on an address other than loopback works once it is allowed', asy
 })
 
 test('half a mutual TLS configuration is refused', async () => {
-  const refused = spawnNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_TLS_CERT: fileURLToPath(import.meta.url) }))
-  expect(await refused.ended).toBe(1)
-  expect(refused.output()).toMatch(/SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together/)
+  const half = nodeEnvironment(folder, publicKeyDer, { SEARCH_TLS_CERT: fileURLToPath(import.meta.url) })
+  expect(await refusalOf(half)).toMatch(/SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together/)
 })
 
 test(
@@ -65,25 +64,19 @@ test(
   async () => {
     const pasted = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEI'
     const notAKey = randomBytes(44).toString('base64')
-    const keyless = {
-      ...nodeEnvironment(folder, publicKeyDer),
+    const faulty = {
       MANIFEST_PUBLIC_KEY: notAKey,
       SEARCH_TLS_KEY: pasted,
       SEARCH_LISTEN: 'nowhere',
+      SEARCH_THREADS: 'many',
     }
-    const refused = spawnNode(keyless)
-    expect(await refused.ended).toBe(1)
-    for (const name of ['MANIFEST_PUBLIC_KEY', 'SEARCH_TLS_KEY', 'SEARCH_LISTEN'])
-      expect(refused.output()).toContain(`${name} is not valid`)
-    for (const given of [pasted, 'PRIVATE KEY-', notAKey]) expect(refused.output()).not.toContain(given)
-    const exposed = spawnNode({
-      ...nodeEnvironment(folder, publicKeyDer),
-      MANIFEST_PUBLIC_KEY: notAKey,
-      SEARCH_LISTEN: '0.0.0.0:7070',
-    })
-    expect(await exposed.ended).toBe(1)
-    for (const fault of ['MANIFEST_PUBLIC_KEY is not valid', 'not a loopback address'])
-      expect(exposed.output()).toContain(fault)
+    const told = await refusalOf(faulty)
+    for (const name of Object.keys(faulty)) expect(told).toContain(`${name} is not valid`)
+    expect(told).toContain('ARTIFACT_STORE is missing')
+    for (const given of [pasted, 'PRIVATE KEY-', notAKey, 'nowhere', 'many']) expect(told).not.toContain(given)
+    const exposed = { MANIFEST_PUBLIC_KEY: notAKey, SEARCH_LISTEN: '0.0.0.0:7070' }
+    const refused = await refusalOf(nodeEnvironment(folder, publicKeyDer, exposed))
+    for (const fault of ['MANIFEST_PUBLIC_KEY is not valid', 'not a loopback address']) expect(refused).toContain(fault)
   },
 )
 

@@ -14,7 +14,7 @@ import { CALL_TIMEOUT_MS } from './until.ts'
 
 export interface CallerOptions {
   /** Any of the plan's fields; by default rates and allowances that no test exhausts by accident. */
-  readonly limits?: object
+  readonly limits?: object | undefined
   readonly knowledgeBase?: string
   readonly languages?: readonly string[]
   readonly jurisdictions?: readonly string[]

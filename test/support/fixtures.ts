@@ -1,8 +1,8 @@
 import { credentials } from '@grpc/grpc-js'
-import { afterAll } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { openSearchNodeClient, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import { searchable, type Searchable } from './search.ts'
-import { startNode, type Environment, type NodeProcess } from './search-node.ts'
+import { spawnNode, startNode, type Environment, type NodeProcess } from './search-node.ts'
 
 /** What a file or block of tests opens at its beginning, and what ends after them. */
 
@@ -25,4 +25,11 @@ export async function openNode(
     await node.stop()
   })
   return { node, client }
+}
+
+/** What a search node says that refuses to start. */
+export async function refusalOf(environment: Environment): Promise<string> {
+  const refused = spawnNode(environment)
+  expect(await refused.ended).toBe(1)
+  return refused.output()
 }

@@ -54,9 +54,12 @@ export async function importSnapshots(
   }
 }
 
-/** Imports contents given as text or bytes, each a file of its own. */
+/** Lines, or all bytes or text. */
+type Content = readonly string[] | string | Uint8Array
+
+/** Imports contents, each a file of its own. */
 export async function importContents(
-  contents: Readonly<Record<string, string | Uint8Array>>,
+  contents: Readonly<Record<string, Content>>,
   mapping?: Mapping,
 ): Promise<Imported> {
   const folder = await mkdtemp(join(tmpdir(), 'import-'))
@@ -64,7 +67,8 @@ export async function importContents(
     const paths: string[] = []
     for (const [name, content] of Object.entries(contents)) {
       paths.push(join(folder, name))
-      await writeFile(join(folder, name), content)
+      const isLines = typeof content !== 'string' && !(content instanceof Uint8Array)
+      await writeFile(join(folder, name), isLines ? content.join('\n') : content)
     }
     return await importFiles(paths, mapping)
   } finally {
@@ -100,12 +104,8 @@ export function smallMapping(
 }
 
 /** Imports records of `line` as one file, by a small mapping where none is given. */
-export async function importLines(
-  lines: readonly string[] | string | Uint8Array,
-  mapping: Mapping = smallMapping(),
-): Promise<Imported> {
-  const isText = typeof lines === 'string' || lines instanceof Uint8Array
-  return await importContents({ 'corpus.jsonl': isText ? lines : lines.join('\n') }, mapping)
+export async function importLines(lines: Content, mapping: Mapping = smallMapping()): Promise<Imported> {
+  return await importContents({ 'corpus.jsonl': lines }, mapping)
 }
 
 const METADATA = {

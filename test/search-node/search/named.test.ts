@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { PREDICTORS, type Predictor } from '#core/domain/predictors.ts'
+import { predictorOf, type Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { scoredList } from '#core/reading/scored-list.ts'
@@ -38,8 +38,7 @@ const corpus = await openCorpus({ rows, queries, acts: [{ id: GDPR, aliases: ['G
 
 const numberOf = ({ sourceId }: FoundPassage): number => Number(sourceId.split('#r')[1])
 const numbers = ({ passages }: SearchResult): number[] => passages.map(numberOf)
-const predictor = ({ predictors }: SearchResult, name: Predictor): number =>
-  predictors[PREDICTORS.indexOf(name)] ?? Number.NaN
+const predictor = ({ predictors }: SearchResult, name: Predictor): number => predictorOf(predictors, name) ?? Number.NaN
 const article = (number: number): string => `Article ${number} GDPR`
 
 describe('the passages of a named provision', () => {

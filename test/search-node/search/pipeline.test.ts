@@ -1,35 +1,22 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
-import { artifactRef, openIndex, type IndexReader } from '#core/index/format/reader.ts'
-import type { Filters as TestFilters, FoundPassage, SearchResult } from '#core/domain/search.ts'
+import type { Filters as TestFilters, FoundPassage } from '#core/domain/search.ts'
 import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
-import type { SearchInput } from '#search-node/search/interfaces.ts'
-import { EVERYTHING, RANKING, UNLIMITED, allows, bruteForce, inputOf } from '#test/support/search.ts'
-import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
+import { EVERYTHING, RANKING, UNLIMITED, allows, bruteForce, inputOf, type Searchable } from '#test/support/search.ts'
 import { queryNear, seededRandom, shownPassage, testRows, unit, type PassageTraits } from '#test/support/passages.ts'
-import { folderOfFile } from '#test/support/folder.ts'
 
 const { seed } = inject('random')
-
-function open({ folder, manifest }: TestArtifact): IndexReader {
-  return openIndex(artifactRef(folder, manifest))
-}
-
-function ask(index: IndexReader, change: Partial<SearchInput>): Promise<SearchResult> {
-  return search(createIndexVersion(index), inputOf(change), UNLIMITED)
-}
-
-const store = folderOfFile()
 
 /**
  * Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply
  * promises.
  */
-async function recallAt5(mapping: IndexReader, rows: readonly ArtifactRow[], filters: TestFilters, queries = 60) {
+async function recallAt5({ ask }: Searchable, rows: readonly ArtifactRow[], filters: TestFilters, queries = 60) {
   const random = seededRandom(seed + 1)
   const allowed = rows.filter(({ record }) => allows(filters, record)).length
   const plans = new Set<string>()
@@ -37,7 +24,7 @@ async function recallAt5(mapping: IndexReader, rows: readonly ArtifactRow[], fil
   for (let n = 0; n < queries; n++) {
     const query = queryNear(rows, Math.floor(random() * rows.length), random)
     const best = bruteForce(rows, query, filters, 5)
-    const reply = await ask(mapping, { vector: query.map((value) => value * 3), filters })
+    const reply = await ask({ vector: query.map((value) => value * 3), filters })
     plans.add(reply.plan)
     expect(reply.allowed).toBe(allowed)
     expect(reply.passages).toHaveLength(Math.min(5, allowed))
@@ -58,22 +45,17 @@ async function recallAt5(mapping: IndexReader, rows: readonly ArtifactRow[], fil
   return { recall: possible === 0 ? 1 : hits / possible, plans }
 }
 
-describe('a version with every kind of facet', () => {
-  let mapping: IndexReader
-  let rows: readonly ArtifactRow[]
-  beforeAll(async () => {
-    const traits = (n: number): PassageTraits => ({
-      language: n % 3 === 0 ? 'de' : 'en',
-      jurisdiction: n % 2 === 0 ? 'XA' : 'XB',
-      subjects: n % 5 === 0 ? [] : n % 7 === 0 ? ['tax', 'audit'] : ['tax'],
-      status: n % 11 === 0 ? 'provisional' : 'verified',
-      inForceFrom: n % 4 === 0 ? '2025-01-01' : '2020-01-01',
-      inForceTo: n % 4 === 1 ? '2025-01-01' : null,
-    })
-    rows = testRows({ rows: 1_500, dimensions: 16, seed, traits })
-    mapping = open(await buildTestArtifact({ store, rows, name: 'facets' }))
+describe('a version with every kind of facet', async () => {
+  const traits = (n: number): PassageTraits => ({
+    language: n % 3 === 0 ? 'de' : 'en',
+    jurisdiction: n % 2 === 0 ? 'XA' : 'XB',
+    subjects: n % 5 === 0 ? [] : n % 7 === 0 ? ['tax', 'audit'] : ['tax'],
+    status: n % 11 === 0 ? 'provisional' : 'verified',
+    inForceFrom: n % 4 === 0 ? '2025-01-01' : '2020-01-01',
+    inForceTo: n % 4 === 1 ? '2025-01-01' : null,
   })
-  afterAll(() => mapping.close())
+  const rows = testRows({ rows: 1_500, dimensions: 16, seed, traits })
+  const corpus = await openCorpus({ rows })
 
   test.each<[string, Partial<TestFilters>]>([
     ['one language', { languages: ['de'] }],
@@ -92,13 +74,13 @@ describe('a version with every kind of facet', () => {
     ['a value that the version does not hold', { languages: ['fr'] }],
     ['nothing, because a list is empty', { jurisdictions: [] }],
   ])('%s: exactly the allowed passages are served', async (_, filters) => {
-    expect((await recallAt5(mapping, rows, { ...EVERYTHING, ...filters }, 15)).recall).toBe(1)
+    expect((await recallAt5(corpus, rows, { ...EVERYTHING, ...filters }, 15)).recall).toBe(1)
   })
 
   test('a limit above the number of allowed passages returns all of them', async () => {
     const filters = { ...EVERYTHING, languages: ['de'], anySubject: false, subjects: ['audit'] }
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
-    const reply = await ask(mapping, {
+    const reply = await corpus.ask({
       vector: queryNear(rows, 3, seededRandom(1)),
       limit: SEARCH_BOUNDS.searchLimitMax,
       filters,
@@ -109,7 +91,7 @@ describe('a version with every kind of facet', () => {
 
   test('the largest limit is filled in full', async () => {
     const query = queryNear(rows, 3, seededRandom(1))
-    const reply = await ask(mapping, {
+    const reply = await corpus.ask({
       vector: query,
       limit: SEARCH_BOUNDS.searchLimitMax,
       ranking: { ...RANKING, rowsScoredMin: 1 },
@@ -125,13 +107,13 @@ describe('a version with every kind of facet', () => {
     const row = rows.findIndex(({ record }) => allows(EVERYTHING, record))
     const target = rows[row]
     if (target === undefined) throw new Error('no allowed row')
-    const [found] = (await ask(mapping, { vector: target.vector.slice(), limit: 1 })).passages
+    const [found] = (await corpus.ask({ vector: target.vector.slice(), limit: 1 })).passages
     expect(found).toEqual({ ...shownPassage(target.record), row, named: false, score: expect.any(Number) })
   })
 
   test('more filters than are kept at once give the same results as before', async () => {
     const query = queryNear(rows, 8, seededRandom(2))
-    const version = createIndexVersion(mapping)
+    const version = createIndexVersion(corpus.mapping)
     const passagesOn = async (filters: TestFilters): Promise<readonly FoundPassage[]> =>
       (await search(version, inputOf({ vector: query, filters }), UNLIMITED)).passages
     const days = Array.from({ length: SEARCH_NODE_BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => ({
@@ -140,7 +122,7 @@ describe('a version with every kind of facet', () => {
     }))
     const before = await Promise.all(days.map(passagesOn))
     expect(await Promise.all(days.map(passagesOn))).toEqual(before)
-    const filter = createScopeFilter(mapping)
+    const filter = createScopeFilter(corpus.mapping)
     for (const filters of days) filter.ofFilters(filters)
     expect(filter.cachedFilters).toBe(SEARCH_NODE_BOUNDS.filterCacheEntriesMax)
   })
@@ -149,9 +131,8 @@ describe('a version with every kind of facet', () => {
 test('passages with one vector are all equal in score and come in the order of their ids', async () => {
   const vector = new Float32Array(16).fill(0.25)
   const rows = testRows({ rows: 40, dimensions: 16, seed }).map(({ record }) => ({ record, vector }))
-  const mapping = open(await buildTestArtifact({ store, rows, name: 'ties' }))
-  const { passages } = await ask(mapping, { vector: vector.slice(), limit: 40 })
-  mapping.close()
+  const { ask } = await openCorpus({ rows })
+  const { passages } = await ask({ vector: vector.slice(), limit: 40 })
   expect(passages.map(({ chunkId }) => chunkId)).toEqual(rows.map(({ record }) => record.chunk_id).sort())
   expect(new Set(passages.map(({ score }) => score)).size).toBe(1)
 })
@@ -166,9 +147,7 @@ test('vectors whose weight lies in few dimensions survive rounding to int8', asy
     seed,
     traits: (n) => ({ language: n % 10 === 0 ? 'de' : 'en' }),
   }).map(({ record }) => ({ record, vector: unit(spiky()) }))
-  const mapping = open(await buildTestArtifact({ store, rows, name: 'spiky' }))
-  const { recall, plans } = await recallAt5(mapping, rows, { ...EVERYTHING, languages: ['de'] })
-  mapping.close()
+  const { recall, plans } = await recallAt5(await openCorpus({ rows }), rows, { ...EVERYTHING, languages: ['de'] })
   expect(recall).toBeGreaterThanOrEqual(0.98)
   expect([...plans]).toEqual(['scan'])
 })

@@ -5,9 +5,11 @@ import { predictorsOf, type PredictorInput } from '#search-node/search/predictor
 import { NOTHING, NO_COVERAGE, featuresOf, measured, ranked, type Features } from './features.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/lexical-index.ts'
 
+const ROWS = 12
+
 /** Features of a list over passages that all say "anchor ballast", two a document; given fields override it. */
 function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast'): Features {
-  const corpus = Array.from({ length: 12 }, () => said('anchor ballast'))
+  const corpus = Array.from({ length: ROWS }, () => said('anchor ballast'))
   return withForward(corpus, ({ forward, ask }) => {
     const question = ask(query)
     const lexical = change.lexical ?? ranked([0, 1, 2])
@@ -121,6 +123,25 @@ describe('documents', () => {
       document_agreement: 0.5,
     })
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1, 2]) }).document_share).toBe(1)
+  })
+
+  const lists = fc.record({
+    rows: fc.uniqueArray(fc.nat({ max: ROWS - 1 }), { minLength: 1 }),
+    near: fc.uniqueArray(fc.nat({ max: ROWS - 1 })),
+    documents: fc.array(fc.nat({ max: 3 }), { minLength: ROWS, maxLength: ROWS }),
+  })
+
+  test('document_share and nearest_vector of any lists are what their definitions give', () => {
+    fc.assert(
+      fc.property(lists, ({ rows, near, documents }) => {
+        const dense = ranked(near)
+        const features = featuresWith({ lexical: ranked(rows), dense, documents: Uint32Array.from(documents) })
+        const ofFirst = (row: number): boolean => documents[row] === documents[rows[0] ?? 0]
+        const share = rows.filter(ofFirst).length / rows.length
+        expect(features.document_share).toBe([...rows, ...near].every(ofFirst) ? 0 : share)
+        expect(features.nearest_vector).toBe(dense.scores[0] ?? 0)
+      }),
+    )
   })
 
   test('document_agreement is the greatest mean of the lexical and the dense weight of a document', () => {

@@ -22,17 +22,26 @@ function noPassage(): never {
   throw new Error('nothing is withdrawn')
 }
 
-function filterOf(rows: readonly Row[]): { readonly filter: ScopeFilter; readonly read: () => number } {
-  const bits = bitsOf(rows.length, (row) => rows[row]?.allowed === true)
+interface Columns {
+  readonly provisions: Uint32Array
+  readonly from: Int32Array
+  readonly to: Int32Array
+  readonly bits: Uint32Array
+}
+
+function filterOf({ provisions, from, to, bits }: Columns): {
+  readonly filter: ScopeFilter
+  readonly read: () => number
+} {
   let read = 0
   const filter = createScopeFilter({
     passage: noPassage,
-    passages: rows.length,
+    passages: provisions.length,
     rows: {
-      documents: new Uint32Array(rows.length),
-      provisions: Uint32Array.from(rows, ({ provision }) => provision),
-      chunkRanks: new Uint32Array(rows.length),
-      sameRevisionAsPrevious: new Uint8Array(rows.length),
+      documents: new Uint32Array(0),
+      provisions,
+      chunkRanks: new Uint32Array(0),
+      sameRevisionAsPrevious: new Uint8Array(0),
     },
     facets: {
       facets: { languages: ['en'], jurisdictions: ['XA'], subjects: [], statuses: ['verified'] },
@@ -41,22 +50,26 @@ function filterOf(rows: readonly Row[]): { readonly filter: ScopeFilter; readonl
         return bits
       },
       documents: { runsOf: () => new Uint32Array() },
-      inForceFrom: Int32Array.from(rows, ({ from }) => from),
-      inForceTo: Int32Array.from(rows, ({ to }) => to),
+      inForceFrom: from,
+      inForceTo: to,
       close: () => undefined,
     },
   })
   return { filter, read: () => read }
 }
 
+const columnsOf = (rows: readonly Row[]): Columns => ({
+  provisions: Uint32Array.from(rows, ({ provision }) => provision),
+  from: Int32Array.from(rows, ({ from }) => from),
+  to: Int32Array.from(rows, ({ to }) => to),
+  bits: bitsOf(rows.length, (row) => rows[row]?.allowed === true),
+})
+
+const SCOPE = { filters: EVERYTHING, onlyRows: undefined, withdrawn: [], collapseRevisionsOn: TODAY }
+
 function bitsetOf(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = ''): FilterBitset {
-  const { filter } = filterOf(rows)
-  return filter.ofScope({
-    filters: { ...EVERYTHING, inForceOn },
-    onlyRows: undefined,
-    withdrawn: [],
-    collapseRevisionsOn,
-  })
+  const { filter } = filterOf(columnsOf(rows))
+  return filter.ofScope({ ...SCOPE, filters: { ...EVERYTHING, inForceOn }, collapseRevisionsOn })
 }
 
 function rowsOf({ bits, count }: FilterBitset): number[] {
@@ -108,35 +121,15 @@ test('a day that narrows keeps the allowed rows in force, whether revisions coll
 
 test('a million rows collapse without an object for each of their provisions', () => {
   const count = 1_000_000
-  const columns = { from: new Int32Array(count).fill(today), to: new Int32Array(count).fill(OPEN_END_DAY) }
-  const bits = new Uint32Array(bitsetWords(count)).fill(0xffff_ffff)
-  const filter = createScopeFilter({
-    passage: noPassage,
-    passages: count,
-    rows: {
-      documents: new Uint32Array(0),
-      provisions: Uint32Array.from({ length: count }, (_, row) => row),
-      chunkRanks: new Uint32Array(0),
-      sameRevisionAsPrevious: new Uint8Array(0),
-    },
-    facets: {
-      facets: { languages: ['en'], jurisdictions: ['XA'], subjects: [], statuses: ['verified'] },
-      bitset: () => bits,
-      documents: { runsOf: () => new Uint32Array() },
-      inForceFrom: columns.from,
-      inForceTo: columns.to,
-      close: () => undefined,
-    },
+  const { filter } = filterOf({
+    provisions: Uint32Array.from({ length: count }, (_, row) => row),
+    from: new Int32Array(count).fill(today),
+    to: new Int32Array(count).fill(OPEN_END_DAY),
+    bits: new Uint32Array(bitsetWords(count)).fill(0xffff_ffff),
   })
   filter.ofFilters(EVERYTHING)
   const before = process.memoryUsage().heapUsed
-  const { count: kept } = filter.ofScope({
-    filters: EVERYTHING,
-    onlyRows: undefined,
-    withdrawn: [],
-    collapseRevisionsOn: TODAY,
-  })
-  expect(kept).toBe(count)
+  expect(filter.ofScope(SCOPE).count).toBe(count)
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 2 ** 20)
 })
 
@@ -151,13 +144,12 @@ test('the cache of filters is bounded in bytes at every size of a version', () =
 
 test('what collapsing leaves of a filter is computed once for a day, and counts as an entry of the cache', () => {
   const rows = Array.from({ length: 40 }, (_, n) => ({ provision: n, from: today, to: OPEN_END_DAY, allowed: true }))
-  const { filter, read } = filterOf(rows)
-  const scope = { filters: EVERYTHING, onlyRows: undefined, withdrawn: [], collapseRevisionsOn: TODAY }
-  const first = filter.ofScope({ ...scope })
+  const { filter, read } = filterOf(columnsOf(rows))
+  const first = filter.ofScope({ ...SCOPE })
   const reads = read()
-  expect(filter.ofScope({ ...scope }).bits).toBe(first.bits)
+  expect(filter.ofScope({ ...SCOPE }).bits).toBe(first.bits)
   expect(read()).toBe(reads)
   for (let day = 0; day < 3 * SEARCH_NODE_BOUNDS.filterCacheEntriesMax; day++)
-    filter.ofScope({ ...scope, collapseRevisionsOn: new Date(day * 86_400_000).toISOString().slice(0, 10) })
+    filter.ofScope({ ...SCOPE, collapseRevisionsOn: new Date(day * 86_400_000).toISOString().slice(0, 10) })
   expect(filter.cachedFilters).toBe(SEARCH_NODE_BOUNDS.filterCacheEntriesMax)
 })

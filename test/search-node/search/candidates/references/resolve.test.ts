@@ -51,6 +51,14 @@ describe('a provision that the query names', () => {
     expect(resolve(query, [{ ...wills, allowed: false }]).unsupported).toMatchObject([{ reason: 'outside_filters' }])
   })
 
+  test('by a number without a word for its kind counts if the corpus holds it, and is no reference otherwise', () => {
+    const corpus = [own('celex:32016R0679#17'), own('de:bgb#433/1')]
+    expect([...resolve('GDPR 17', corpus).ids.keys()]).toEqual([0])
+    expect([...resolve('433 Abs. 1 BGB', corpus).ids.keys()]).toEqual([1])
+    for (const query of ['GDPR 18', '434 BGB'])
+      expect(resolve(query, corpus)).toEqual({ ids: new Map(), unsupported: [], remainder: query })
+  })
+
   test('of an act that is named and not held raises no article of another act, even beside a held act', () => {
     const corpus = [own(`${ART_6}/1`), own('celex:32016R0679#8'), own('celex:32016R0679#28')]
     for (const [query, normalized] of [
