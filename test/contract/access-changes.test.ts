@@ -26,11 +26,13 @@ const ANSWERED = [200, 'answer']
 const REFUSED = [401, 'INVALID_API_KEY']
 const INACTIVE = [403, 'ENTITLEMENT_INACTIVE']
 
-async function outcome(caller: Caller): Promise<readonly [number, string]> {
-  return outcomeOf(await caller.ask())
-}
+const asked = (caller: Caller) => async (): Promise<readonly [number, string]> => outcomeOf(await caller.ask())
 
-const asked = (caller: Caller) => (): ReturnType<typeof outcome> => outcome(caller)
+async function answeredCaller(): Promise<Caller> {
+  const caller = await createCaller()
+  expect(await asked(caller)()).toEqual(ANSWERED)
+  return caller
+}
 
 /** Waits until what is read is what is expected, and asserts that this took no longer than the bound. */
 async function expectEffect(read: () => Promise<unknown>, expected: unknown): Promise<void> {
@@ -41,15 +43,13 @@ async function expectEffect(read: () => Promise<unknown>, expected: unknown): Pr
 
 describe('Keys: changes take effect within 5 s', () => {
   test('revocation', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     await revokeKeyNow(operator, caller.keyId)
     await expectEffect(asked(caller), REFUSED)
   })
 
   test('revocation, also of a request whose body is still on its way', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     await sleep(SETTLING_MS)
     const body = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
     const sending = request(`${service.gateways[0]?.baseUrl}/v1/retrieve`, {
@@ -71,11 +71,10 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('revocation, even when the notification of it is lost', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     // The first request of an organization is itself a change. After its notification the next read is cached.
     await sleep(SETTLING_MS)
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    expect(await asked(caller)()).toEqual(ANSWERED)
     const session = await owner.connect()
     try {
       // Triggers do not fire for a replica: nobody is notified.
@@ -88,8 +87,7 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('expiry of a key that was in use', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     await owner.query("update api_keys set expires_at = now() + interval '300 milliseconds' where id = $1", [
       caller.keyId,
     ])
@@ -97,8 +95,7 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('deactivation of the entitlement, and its return', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     await setEntitlementActive(operator, caller.entitlement, false)
     await expectEffect(asked(caller), INACTIVE)
     await setEntitlementActive(operator, caller.entitlement, true)
@@ -106,23 +103,20 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('narrowing of the entitlement', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     await changeEntitlement(operator, caller.entitlement, { jurisdictions: ['HS-F'] })
     await expectEffect(async () => (await caller.ask({ filters: { jurisdiction: ['HS-M'] } })).status, 403)
   })
 
   test('another plan', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     await createPlan(operator, { name: `${caller.client} narrow`, limits: { max_top_k: 1 } })
     await changeEntitlement(operator, caller.entitlement, { plan: `${caller.client} narrow` })
     await expectEffect(async () => (await caller.ask()).retrieved().usage.result_count, 1)
   })
 
   test('suspension of the client and of the organization', async () => {
-    const caller = await createCaller()
-    expect(await outcome(caller)).toEqual(ANSWERED)
+    const caller = await answeredCaller()
     await setClientSuspended(operator, caller.client, true)
     await expectEffect(asked(caller), INACTIVE)
     await setClientSuspended(operator, caller.client, false)

@@ -18,26 +18,34 @@ const WITHOUT_SCHEME = [
   'basic credentials',
   'a good key without the scheme',
 ]
+/** Keys of callers that may ask nothing, and a good one. */
+interface Keys {
+  readonly good: string
+  readonly revoked: string
+  readonly expired: string
+  readonly ofTest: string
+}
+const ending = (key: string, last: string): string => `${key.slice(0, -1)}${last}`
 /** Every way in which a key can be invalid; the refusals must be byte-identical except for ids. */
-const FAULTY: Readonly<Record<string, AskOptions>> = {
-  'no Authorization header': { key: undefined },
-  'an empty Authorization header': { headers: { authorization: '' } },
-  'a scheme alone': { headers: { authorization: 'Bearer' } },
-  'a scheme and a space': { headers: { authorization: 'Bearer ' } },
-  'basic credentials': { headers: { authorization: 'Basic dXNlcjpwYXNzd29yZA==' } },
-  'a good key without the scheme': {},
-  'a key that is not one': { key: 'password' },
-  'a key with a letter too few': {},
-  'a key with a letter too many': {},
-  'a wrong checksum': {},
-  'another case': {},
-  'an unknown key': {},
-  'a revoked key': {},
-  'an expired key': {},
-  'a key of the other environment': {},
-  'a key of the other environment, relabelled': {},
-  'a very long key': { key: 'e'.repeat(5_000) },
-  'two keys in one header': {},
+const FAULTY: Readonly<Record<string, (keys: Keys) => AskOptions>> = {
+  'no Authorization header': () => ({}),
+  'an empty Authorization header': () => ({ headers: { authorization: '' } }),
+  'a scheme alone': () => ({ headers: { authorization: 'Bearer' } }),
+  'a scheme and a space': () => ({ headers: { authorization: 'Bearer ' } }),
+  'basic credentials': () => ({ headers: { authorization: 'Basic dXNlcjpwYXNzd29yZA==' } }),
+  'a good key without the scheme': ({ good }) => ({ headers: { authorization: good } }),
+  'a key that is not one': () => ({ key: 'password' }),
+  'a key with a letter too few': ({ good }) => ({ key: ending(good, '') }),
+  'a key with a letter too many': ({ good }) => ({ key: `${good}a` }),
+  'a wrong checksum': ({ good }) => ({ key: ending(good, good.endsWith('0') ? '1' : '0') }),
+  'another case': ({ good }) => ({ key: good.toUpperCase() }),
+  'an unknown key': () => ({ key: issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 1) }).secret }),
+  'a revoked key': ({ revoked }) => ({ key: revoked }),
+  'an expired key': ({ expired }) => ({ key: expired }),
+  'a key of the other environment': ({ ofTest }) => ({ key: ofTest }),
+  'a key of the other environment, relabelled': ({ ofTest }) => ({ key: ofTest.replace('_test_', '_live_') }),
+  'a very long key': () => ({ key: 'e'.repeat(5_000) }),
+  'two keys in one header': ({ good }) => ({ headers: { authorization: `Bearer ${good}, Bearer ${good}` } }),
 }
 
 let caller: Caller
@@ -51,24 +59,9 @@ beforeAll(async () => {
   ]
   await revokeKeyNow(service.operator, revoked.keyId)
   await expireKey(service.operator.database, expired.keyId, 0)
-  const { key } = caller
-  const unknown = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 1) })
-  const options: Record<string, AskOptions> = {
-    ...FAULTY,
-    'a good key without the scheme': { headers: { authorization: key } },
-    'a key with a letter too few': { key: key.slice(0, -1) },
-    'a key with a letter too many': { key: `${key}a` },
-    'a wrong checksum': { key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` },
-    'another case': { key: key.toUpperCase() },
-    'an unknown key': { key: unknown.secret },
-    'a revoked key': { key: revoked.key },
-    'an expired key': { key: expired.key },
-    'a key of the other environment': { key: other.key },
-    'a key of the other environment, relabelled': { key: other.key.replace('_test_', '_live_') },
-    'two keys in one header': { headers: { authorization: `Bearer ${key}, Bearer ${key}` } },
-  }
-  for (const [name, option] of Object.entries(options))
-    refusals.set(name, await caller.ask({}, { key: undefined, ...option }))
+  const keys = { good: caller.key, revoked: revoked.key, expired: expired.key, ofTest: other.key }
+  for (const [name, faulty] of Object.entries(FAULTY))
+    refusals.set(name, await caller.ask({}, { key: undefined, ...faulty(keys) }))
 })
 
 describe('Authentication: 401 INVALID_API_KEY', () => {

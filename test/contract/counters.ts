@@ -4,6 +4,11 @@ import { inTransaction } from '#core/db/pool.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { service } from './service.ts'
 
+/** How many requests of a caller were admitted. */
+export async function admittedOf({ entitlementId }: Caller): Promise<number | null> {
+  return (await service.owner.query('select from reservations where entitlement_id = $1', [entitlementId])).rowCount
+}
+
 /** Loses the counters of a caller's organization; the next admission counts them anew from its reservations. */
 export async function loseCounters(caller: Pick<Caller, 'organization'>): Promise<void> {
   const { rows } = await service.owner.query<{ id: string }>('select id from organizations where name = $1', [

@@ -1,138 +1,56 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ERROR_CODES } from '#core/platform/errors.ts'
-import type { Caller } from '#test/support/caller.ts'
+import type { CallerOptions } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/embedding-faults.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
 import { createCaller, service } from './service.ts'
 
-const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
+type Row = readonly [status: number, code: string, condition: string, provoke: () => Promise<Answer>]
 
-interface Row {
-  readonly status: number
-  readonly code: string
-  readonly condition: string
-  readonly retryable: boolean
-  readonly provoke: () => Promise<Answer>
-}
+const asked =
+  (body: object, options: CallerOptions = {}) =>
+  async (): Promise<Answer> =>
+    (await createCaller(options)).ask(body)
 
-async function second(caller: Caller): Promise<Answer> {
+const pastThe = (limits: CallerOptions['limits']) => async (): Promise<Answer> => {
+  const caller = await createCaller({ limits })
   expect((await caller.ask()).status).toBe(200)
   return caller.ask()
 }
 
 /** One row of the specification's table each. */
 const TABLE: readonly Row[] = [
-  {
-    status: 400,
-    code: 'INVALID_REQUEST',
-    condition: 'malformed JSON',
-    retryable: false,
-    provoke: async () => (await createCaller()).send('{'),
-  },
-  {
-    status: 400,
-    code: 'INVALID_REQUEST',
-    condition: 'a request outside the schema',
-    retryable: false,
-    provoke: async () => (await createCaller()).ask({ top_k: 101 }),
-  },
-  {
-    status: 400,
-    code: 'INVALID_REQUEST',
-    condition: 'an unknown field',
-    retryable: false,
-    provoke: async () => (await createCaller()).ask({ answer: true }),
-  },
-  {
-    status: 401,
-    code: 'INVALID_API_KEY',
-    condition: 'a missing key',
-    retryable: false,
-    provoke: async () => (await createCaller()).ask({}, { key: undefined }),
-  },
-  {
-    status: 401,
-    code: 'INVALID_API_KEY',
-    condition: 'a wrong-environment key',
-    retryable: false,
-    provoke: async () => (await createCaller({ environment: 'test' })).ask(),
-  },
-  {
-    status: 403,
-    code: 'FILTER_FORBIDDEN',
-    condition: 'a filter that would widen the entitlement',
-    retryable: false,
-    provoke: async () => (await createCaller()).ask({ filters: { jurisdiction: ['XX'] } }),
-  },
-  {
-    status: 403,
-    code: 'FILTER_FORBIDDEN',
-    condition: 'a profile that would widen the entitlement',
-    retryable: false,
-    provoke: async () => (await createCaller()).ask({ profile: randomUUID() }),
-  },
-  {
-    status: 403,
-    code: 'SCOPE_FORBIDDEN',
-    condition: 'a key without the scope',
-    retryable: false,
-    provoke: async () => (await createCaller({ scopes: ['usage:read'] })).ask(),
-  },
-  {
-    status: 403,
-    code: 'ENTITLEMENT_INACTIVE',
-    condition: 'a knowledge base that is not active for this client',
-    retryable: false,
-    provoke: async () => (await createCaller({ active: false })).ask(),
-  },
-  {
-    status: 409,
-    code: 'REQUEST_ALREADY_PROCESSED',
-    condition: 'an idempotency key that already reached the service',
-    retryable: false,
-    provoke: async () => {
+  [400, 'INVALID_REQUEST', 'malformed JSON', async () => (await createCaller()).send('{')],
+  [400, 'INVALID_REQUEST', 'a request outside the schema', asked({ top_k: 101 })],
+  [400, 'INVALID_REQUEST', 'an unknown field', asked({ answer: true })],
+  [401, 'INVALID_API_KEY', 'a missing key', async () => (await createCaller()).ask({}, { key: undefined })],
+  [401, 'INVALID_API_KEY', 'a wrong-environment key', asked({}, { environment: 'test' })],
+  [403, 'FILTER_FORBIDDEN', 'a filter that would widen the entitlement', asked({ filters: { jurisdiction: ['XX'] } })],
+  [403, 'FILTER_FORBIDDEN', 'a profile that would widen the entitlement', asked({ profile: randomUUID() })],
+  [403, 'SCOPE_FORBIDDEN', 'a key without the scope', asked({}, { scopes: ['usage:read'] })],
+  [403, 'ENTITLEMENT_INACTIVE', 'a knowledge base that is not active for this client', asked({}, { active: false })],
+  [
+    409,
+    'REQUEST_ALREADY_PROCESSED',
+    'an idempotency key that already reached the service',
+    async () => {
       const caller = await createCaller()
       const options = { headers: { 'idempotency-key': randomUUID() } }
       await caller.ask({}, options)
       return caller.ask({}, options)
     },
-  },
-  {
-    status: 413,
-    code: 'INVALID_REQUEST',
-    condition: 'a body of more than 16,384 bytes',
-    retryable: false,
-    provoke: async () => (await createCaller()).send(' '.repeat(16_385)),
-  },
-  {
-    status: 429,
-    code: 'RATE_LIMITED',
-    condition: 'a rate throttle',
-    retryable: true,
-    provoke: async () => second(await createCaller({ limits: { requests_per_minute: 1 } })),
-  },
-  {
-    status: 429,
-    code: 'QUOTA_EXHAUSTED',
-    condition: 'an exhausted daily allowance',
-    retryable: false,
-    provoke: async () => second(await createCaller({ limits: { requests_per_day: 1 } })),
-  },
-  {
-    status: 429,
-    code: 'QUOTA_EXHAUSTED',
-    condition: 'an exhausted monthly allowance',
-    retryable: false,
-    provoke: async () => second(await createCaller({ limits: { requests_per_month: 1 } })),
-  },
-  {
-    status: 503,
-    code: 'INTERNAL_UNAVAILABLE',
-    condition: 'a required part that is missing: here the key under which usage is recorded',
-    retryable: true,
-    provoke: async () => {
+  ],
+  [413, 'INVALID_REQUEST', 'more than 16,384 bytes', async () => (await createCaller()).send(' '.repeat(16_385))],
+  [429, 'RATE_LIMITED', 'a rate throttle', pastThe({ requests_per_minute: 1 })],
+  [429, 'QUOTA_EXHAUSTED', 'an exhausted daily allowance', pastThe({ requests_per_day: 1 })],
+  [429, 'QUOTA_EXHAUSTED', 'an exhausted monthly allowance', pastThe({ requests_per_month: 1 })],
+  [
+    503,
+    'INTERNAL_UNAVAILABLE',
+    'a required part that is missing: here the key under which usage is recorded',
+    async () => {
       const caller = await createCaller()
       await service.owner.query(
         'delete from fingerprint_keys where organization_id = (select id from organizations where name = $1)',
@@ -140,18 +58,19 @@ const TABLE: readonly Row[] = [
       )
       return caller.ask()
     },
-  },
-  {
-    status: 503,
-    code: 'RETRIEVAL_UNAVAILABLE',
-    condition: 'retrieval that could not complete',
-    retryable: true,
-    provoke: async () => (await createCaller(ofMixed)).ask({ query: asking('status-500', 'silt') }),
-  },
+  ],
+  [
+    503,
+    'RETRIEVAL_UNAVAILABLE',
+    'retrieval that could not complete',
+    asked({ query: asking('status-500', 'silt') }, OF_MIXED),
+  ],
 ]
+const RETRYABLE = ['RATE_LIMITED', 'INTERNAL_UNAVAILABLE', 'RETRIEVAL_UNAVAILABLE']
 
 describe('Errors: each row of the table', () => {
-  test.each(TABLE)('$status $code: $condition; retryable $retryable', async ({ status, code, retryable, provoke }) => {
+  test.each(TABLE)('%i %s: %s', async (status, code, _, provoke) => {
+    const retryable = RETRYABLE.includes(code)
     const answer = await provoke()
     const { error } = answer.error()
     expect([answer.status, error.code, error.retryable]).toEqual([status, code, retryable])
@@ -161,7 +80,7 @@ describe('Errors: each row of the table', () => {
 
 describe('Errors: rules', () => {
   test('the catalogue holds the codes of the table and no other', () => {
-    expect(new Set(ERROR_CODES)).toEqual(new Set(TABLE.map(({ code }) => code)))
+    expect(new Set(ERROR_CODES)).toEqual(new Set(TABLE.map(([, code]) => code)))
   })
 
   test('the message is the same for the same code and says what to do, whatever was sent', async () => {
@@ -186,7 +105,7 @@ describe('Errors: rules', () => {
   })
 
   test('nothing of a cause is shown: no stack, no host, no provider, no SQL', async () => {
-    const caller = await createCaller(ofMixed)
+    const caller = await createCaller(OF_MIXED)
     for (const behaviour of ['status-401', 'reset', 'echo', 'short-vector'] as const) {
       const body = (await caller.ask({ query: asking(behaviour, 'silt') })).bytes.toString()
       expect(body).not.toMatch(/provider|127\.0\.0\.1|dimension|vector|\.ts|select|openai|status/i)
@@ -194,7 +113,7 @@ describe('Errors: rules', () => {
   })
 
   test('a failed request costs an id that is kept: the reservation and the log know it', async () => {
-    const caller = await createCaller(ofMixed)
+    const caller = await createCaller(OF_MIXED)
     const answer = await caller.ask({ query: asking('status-500', 'silt') })
     const { rows } = await service.owner.query<{ trace_id: string; state: string }>(
       'select trace_id, state from reservations where id = $1',

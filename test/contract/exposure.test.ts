@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { raiseExposure, releaseExposure } from '#operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, OF_MIXED } from './mixed-corpus.ts'
 import { age, loseCounters } from './counters.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller, service } from './service.ts'
@@ -44,10 +44,15 @@ async function askUntilRefused(caller: Caller): Promise<readonly [number, string
   return expect.unreachable('everything was served')
 }
 
+async function stoppedCaller(): Promise<Caller> {
+  const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
+  expect(await askUntilRefused(caller)).toEqual(RATE_LIMITED)
+  return caller
+}
+
 describe('Extraction exposure: distinct passages of a corpus', () => {
   test('past the hard mark serving stops with 429 RATE_LIMITED, though quotas remain', async () => {
-    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
-    expect(await askUntilRefused(caller)).toEqual(RATE_LIMITED)
+    const caller = await stoppedCaller()
     const refused = await caller.ask()
     expect(windowsOf(refused).day.remaining).toBeGreaterThan(0)
     // Five passages are forgotten in as many days at most, the first of them at midnight.
@@ -101,17 +106,15 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test('it counts per organization: another client of it is stopped too, another organization is not', async () => {
-    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await stoppedCaller()
     const colleague = await createCaller({ organization: caller.organization, limits: exposure({ corpus: 6 }) })
     const stranger = await createCaller({ limits: exposure({ corpus: 6 }) })
-    await askUntilRefused(caller)
     expect(outcomeOf(await colleague.ask())).toEqual(RATE_LIMITED)
     expect((await stranger.ask()).status).toBe(200)
   })
 
   test('it counts per knowledge base', async () => {
-    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
-    await askUntilRefused(caller)
+    const caller = await stoppedCaller()
     const elsewhere = await createCaller({
       organization: caller.organization,
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
@@ -122,8 +125,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test("an operator's decision opens it again within 5 s", async () => {
-    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
-    await askUntilRefused(caller)
+    const caller = await stoppedCaller()
     const beganMs = adjustedNowMs()
     await releaseExposure(service.operator, {
       organization: caller.organization,
@@ -136,8 +138,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test('a raise opens it within 5 s, by as many passages and until its end', async () => {
-    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
-    await askUntilRefused(caller)
+    const caller = await stoppedCaller()
     await raiseExposure(service.operator, {
       organization: caller.organization,
       knowledgeBase: KNOWLEDGE_BASE,
@@ -152,15 +153,13 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test('it survives the loss of the counters: what was served is counted from the reservations', async () => {
-    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
-    await askUntilRefused(caller)
+    const caller = await stoppedCaller()
     await loseCounters(caller)
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
   test('the window moves: passages served longer ago than it no longer count', async () => {
-    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
-    await askUntilRefused(caller)
+    const caller = await stoppedCaller()
     await age(caller, '31 days')
     await expectEventually(async () => (await caller.ask()).status, 200)
   })
@@ -169,10 +168,8 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
 describe('Extraction exposure: one document', () => {
   // Five of the six passages of one document, more than any three of which lie next to each other.
   const wide = { max_response_bytes: 2_000_000 }
-  const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
-
   test('past its mark replies with its passages are refused and refunded; other questions are served', async () => {
-    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure({ document: 4 }) } })
+    const caller = await createCaller({ ...OF_MIXED, limits: { ...wide, ...exposure({ document: 4 }) } })
     const asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
     const first = await caller.ask(asked)
     const { results } = first.retrieved()
@@ -201,7 +198,7 @@ describe('Extraction exposure: one document', () => {
   })
 
   test('below its mark it goes on', async () => {
-    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure({ document: 6 }) } })
+    const caller = await createCaller({ ...OF_MIXED, limits: { ...wide, ...exposure({ document: 6 }) } })
     const asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
     for (let n = 0; n < 3; n++) expect((await caller.ask(asked)).retrieved().results.length).toBe(5)
   })

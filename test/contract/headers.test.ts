@@ -4,21 +4,20 @@ import { z } from 'zod'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/embedding-faults.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
 import { createCaller, service } from './service.ts'
 import { until } from '#test/support/until.ts'
 
-const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const replies = new Map<number | string, Answer>()
 let caller: Caller
 beforeAll(async () => {
-  caller = await createCaller(ofMixed)
-  const limited = await createCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
+  caller = await createCaller(OF_MIXED)
+  const limited = await createCaller({ ...OF_MIXED, limits: { requests_per_minute: 1 } })
   const once = { headers: { 'idempotency-key': 'a-key-of-sixteen-characters-or-more' } }
   replies.set(200, await limited.ask({}, once))
   replies.set(409, await limited.ask({}, once))
   replies.set('429 RATE_LIMITED', await limited.ask())
-  const spent = await createCaller({ ...ofMixed, limits: { requests_per_day: 1 } })
+  const spent = await createCaller({ ...OF_MIXED, limits: { requests_per_day: 1 } })
   await spent.ask()
   replies.set('429 QUOTA_EXHAUSTED', await spent.ask())
   replies.set(503, await caller.ask({ query: asking('status-400', 'silt') }))

@@ -12,8 +12,8 @@ import { eraseFingerprints, rotateFingerprints } from '#operator/actions/fingerp
 import { ABSTAINED_QUERY, type Caller } from '#test/support/caller.ts'
 import { callsFor } from '#test/support/embedding-endpoint.ts'
 import { asking, refuseHeld } from '#test/support/embedding-faults.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
-import { age, loseCounters } from './counters.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
+import { admittedOf, age, loseCounters } from './counters.ts'
 import { createCaller, providerUrl, service } from './service.ts'
 import { isShed, outcomeOf, windowsOf } from './replies.ts'
 import { expectEventually, until } from '#test/support/until.ts'
@@ -161,10 +161,7 @@ describe('Idempotency-Key: already received', () => {
       expect(outcomeOf(answer)).toEqual(ALREADY)
       expect(answer.error().error.original_request_id).toBe(served[0]?.retrieved().request_id)
     }
-    expect(
-      (await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId]))
-        .rowCount,
-    ).toBe(1)
+    expect(await admittedOf(caller)).toBe(1)
   })
 })
 
@@ -227,7 +224,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
   })
 
   test('in progress it is a 409; after a failure that delivered nothing it is free again', async () => {
-    const caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const caller = await createCaller(OF_MIXED)
     const [key, marker] = [randomUUID(), randomUUID()]
     const held = caller.ask({ query: asking('held', marker) }, under(key))
     await expectEventually(() => callsFor(providerUrl, marker), 1)

@@ -5,7 +5,8 @@ import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { eraseFingerprints, rotateFingerprints } from '#operator/actions/fingerprints.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, type Caller } from '#test/support/caller.ts'
 import { asking } from '#test/support/embedding-faults.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
+import { admittedOf } from './counters.ts'
 import { isShed } from './replies.ts'
 import { createCaller, providerTokens, service } from './service.ts'
 import { expectEventually, until } from '#test/support/until.ts'
@@ -83,7 +84,7 @@ describe('Ledger: one row per admitted request', () => {
   })
 
   test('a failure that was refunded: not charged, with its code', async () => {
-    const caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const caller = await createCaller(OF_MIXED)
     await caller.ask({ query: asking('status-400', 'silt') })
     expect((await entries(caller, 1))[0]).toMatchObject({
       state: 'refunded',
@@ -99,7 +100,7 @@ describe('Ledger: one row per admitted request', () => {
   })
 
   test('the tokens that the provider reported', async () => {
-    const caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const caller = await createCaller(OF_MIXED)
     await caller.ask()
     expect((await entries(caller, 1))[0]?.outcome.query_embedding_tokens).toBe(providerTokens)
   })
@@ -111,10 +112,7 @@ describe('Ledger: one row per admitted request', () => {
     await caller.ask({ top_k: 0 })
     await caller.ask({ filters: { language: ['de'] } })
     await entries(caller, 1)
-    expect(
-      (await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId]))
-        .rowCount,
-    ).toBe(1)
+    expect(await admittedOf(caller)).toBe(1)
   })
 
   test('every delivered 200 is a charged entry, and every reservation has one', async () => {

@@ -9,13 +9,12 @@ import { parsePeppers } from '#core/credentials/settings.ts'
 import { ABSTAINED_QUERY, type Caller } from '#test/support/caller.ts'
 import { callsFor } from '#test/support/embedding-endpoint.ts'
 import { asking, refuseHeld } from '#test/support/embedding-faults.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
-import { age, loseCounters } from './counters.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
+import { admittedOf, age, loseCounters } from './counters.ts'
 import { createCaller, providerUrl, service } from './service.ts'
 import { isShed, outcomeOf, windowsOf } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
 
-const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const RATE_LIMITED = [429, 'RATE_LIMITED']
 const QUOTA_EXHAUSTED = [429, 'QUOTA_EXHAUSTED']
 
@@ -94,7 +93,7 @@ describe('Limits: rate', () => {
 
 describe('Limits: concurrency', () => {
   test('at the concurrency limit the next request is 429 RATE_LIMITED; after one has ended it is served', async () => {
-    const caller = await createCaller({ ...ofMixed, limits: { concurrency: 2 } })
+    const caller = await createCaller({ ...OF_MIXED, limits: { concurrency: 2 } })
     const marker = randomUUID()
     const held = [1, 2].map((n) => caller.ask({ query: asking('held', `${marker} ${n}`) }))
     await expectEventually(() => callsFor(providerUrl, marker), 2)
@@ -106,7 +105,7 @@ describe('Limits: concurrency', () => {
   })
 
   test('a caller who hangs up stays charged, and the lease ends with the work', async () => {
-    const caller = await createCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_day: 10 } })
+    const caller = await createCaller({ ...OF_MIXED, limits: { concurrency: 1, requests_per_day: 10 } })
     const marker = randomUUID()
     const hangUp = new AbortController()
     const given = caller
@@ -230,14 +229,11 @@ describe('Limits: a refused request consumes nothing', () => {
       before.day.remaining,
       before.month.remaining,
     ])
-    expect(
-      (await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId]))
-        .rowCount,
-    ).toBe(1)
+    expect(await admittedOf(caller)).toBe(1)
   })
 
   test('a request refused for its concurrency takes no minute slot either', async () => {
-    const caller = await createCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_minute: 10 } })
+    const caller = await createCaller({ ...OF_MIXED, limits: { concurrency: 1, requests_per_minute: 10 } })
     const marker = randomUUID()
     const held = caller.ask({ query: asking('held', marker) })
     await expectEventually(() => callsFor(providerUrl, marker), 1)
@@ -256,7 +252,7 @@ describe('Limits: a refused request consumes nothing', () => {
   })
 
   test('limits are enforced before paid work: the provider hears of no refused request', async () => {
-    const caller = await createCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
+    const caller = await createCaller({ ...OF_MIXED, limits: { requests_per_minute: 1 } })
     await caller.ask()
     const marker = randomUUID()
     expect((await caller.ask({ query: marker })).status).toBe(429)

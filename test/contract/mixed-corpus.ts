@@ -7,6 +7,8 @@ import { markdownSource } from '#test/support/markdown-source.ts'
  * bytes a character, every verification status, passages without a subject or an anchor, revisions past and to come.
  */
 export const MIXED_KNOWLEDGE_BASE = 'mixed'
+/** Of a caller of it. */
+export const OF_MIXED = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 
 interface MixedDocument {
   readonly name: string

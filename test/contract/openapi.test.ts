@@ -5,7 +5,7 @@ import type { Answer } from '#test/support/http.ts'
 import { dereferenced } from '#test/support/openapi-changes.ts'
 import { asking } from '#test/support/embedding-faults.ts'
 import { expectEventually } from '#test/support/until.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
 import { baseUrl, createCaller, internalUrl } from './service.ts'
 
 const jsonSchema = z.record(z.string(), z.unknown())
@@ -49,8 +49,7 @@ beforeAll(async () => {
   const text: unknown = await described.json()
   document = documentSchema.parse(dereferenced(text))
   const caller = await createCaller({
-    knowledgeBase: MIXED_KNOWLEDGE_BASE,
-    jurisdictions: ['XA'],
+    ...OF_MIXED,
     limits: { requests_per_minute: 3 },
   })
   const once = { headers: { 'idempotency-key': 'one-and-the-same-key' } }

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { ask, type Answer, type AskOptions } from '#test/support/http.ts'
 import { asking } from '#test/support/embedding-faults.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { MIXED_KNOWLEDGE_BASE, OF_MIXED } from './mixed-corpus.ts'
 import { baseUrl, createCaller } from './service.ts'
 
 interface Draft {
@@ -21,7 +21,6 @@ interface Gate {
   readonly spoil: (draft: Draft) => void
 }
 
-const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const USED_IDEMPOTENCY_KEY = randomUUID()
 const invalid = [400, 'INVALID_REQUEST'] as const
 
@@ -29,10 +28,10 @@ let [caller, withoutScope, spent, fast]: (Caller | undefined)[] = []
 const keyOf = (of: Caller | undefined): string => of?.key ?? ''
 
 beforeAll(async () => {
-  caller = await createCaller(ofMixed)
-  withoutScope = await createCaller({ ...ofMixed, scopes: ['usage:read'] })
-  spent = await createCaller({ ...ofMixed, limits: { requests_per_day: 1, requests_per_minute: 1 } })
-  fast = await createCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
+  caller = await createCaller(OF_MIXED)
+  withoutScope = await createCaller({ ...OF_MIXED, scopes: ['usage:read'] })
+  spent = await createCaller({ ...OF_MIXED, limits: { requests_per_day: 1, requests_per_minute: 1 } })
+  fast = await createCaller({ ...OF_MIXED, limits: { requests_per_minute: 1 } })
   expect((await spent.ask({}, { headers: { 'idempotency-key': USED_IDEMPOTENCY_KEY } })).status).toBe(200)
   expect((await fast.ask()).status).toBe(200)
 })

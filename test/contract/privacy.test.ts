@@ -7,7 +7,7 @@ import type { Caller } from '#test/support/caller.ts'
 import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/embedding-faults.ts'
 import { ordering } from '#test/support/reader-endpoint.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
 import { baseUrl, createCaller, internalUrl, service } from './service.ts'
 import { until } from '#test/support/until.ts'
@@ -116,7 +116,7 @@ function filesOf(path: string): readonly (readonly [string, string])[] {
 let replies: readonly string[] = []
 let named: string
 beforeAll(async () => {
-  caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+  caller = await createCaller(OF_MIXED)
   replies = await askEveryWay()
   named = JSON.stringify(
     (await (await createCaller()).ask({ query: `What does COB-M ${PROVISION} say of ${MARKER}?` })).retrieved()

@@ -3,18 +3,17 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { callsFor } from '#test/support/embedding-endpoint.ts'
 import { asking, type ProviderBehaviour } from '#test/support/embedding-faults.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
 import { loseCounters } from './counters.ts'
 import { createCaller, providerTokens, providerUrl, service } from './service.ts'
 import { outcomeOf, windowsOf } from './replies.ts'
 
-const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const QUERY = 'How many ravens live in the keep of the customs tower?'
 const UNAVAILABLE = [503, 'RETRIEVAL_UNAVAILABLE']
 
 let caller: Caller
 beforeAll(async () => {
-  caller = await createCaller(ofMixed)
+  caller = await createCaller(OF_MIXED)
   // Until the endpoint has answered once, a refusal may be due to the format that it is asked for.
   expect((await caller.ask(treated('good'))).status).toBe(200)
 })
@@ -111,7 +110,7 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
 describe('Limits: a 503 after admission is refunded', () => {
   test('day, month and the idempotency key are restored, the minute slot is not', async () => {
     const one = await createCaller({
-      ...ofMixed,
+      ...OF_MIXED,
       limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 },
     })
     const key = { headers: { 'idempotency-key': randomUUID() } }
@@ -123,7 +122,7 @@ describe('Limits: a 503 after admission is refunded', () => {
   })
 
   test('refunds per day are capped at the daily allowance: what fails beyond it stays charged', async () => {
-    const one = await createCaller({ ...ofMixed, limits: { requests_per_day: 3 } })
+    const one = await createCaller({ ...OF_MIXED, limits: { requests_per_day: 3 } })
     for (let n = 0; n < 3; n++) expect(outcomeOf(await one.ask(treated('status-400')))).toEqual(UNAVAILABLE)
     expect(windowsOf(await one.ask(treated('status-400'))).day.remaining).toBe(2)
     expect(windowsOf(await one.ask()).day.remaining).toBe(1)
@@ -139,7 +138,7 @@ describe('Limits: a 503 after admission is refunded', () => {
   })
 
   test('the refund stands when the counters are counted anew', async () => {
-    const one = await createCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
+    const one = await createCaller({ ...OF_MIXED, limits: { requests_per_minute: 10, requests_per_day: 10 } })
     await one.ask(treated('status-400'))
     await loseCounters(one)
     const { minute, day } = windowsOf(await one.ask())

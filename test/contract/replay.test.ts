@@ -5,7 +5,7 @@ import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { rotateFingerprints } from '#operator/actions/fingerprints.ts'
 import { ANSWERED_QUERY, type Caller } from '#test/support/caller.ts'
 import { REVERSING, ordering } from '#test/support/reader-endpoint.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { MIXED_KNOWLEDGE_BASE, OF_MIXED } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller, service } from './service.ts'
 import { expectEventually } from '#test/support/until.ts'
@@ -53,7 +53,7 @@ describe('A settled reservation keeps what a later replay needs', () => {
   })
 
   test('a keyed digest of the query vector: the same for the same vector and key, and for no other', async () => {
-    const mixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
+    const mixed = OF_MIXED
     const [caller, stranger] = [await createCaller(mixed), await createCaller(mixed)]
     const secrets = parseServiceSecrets(service.settings.secrets.SERVICE_SECRET)
     await caller.ask()

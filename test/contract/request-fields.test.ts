@@ -19,6 +19,10 @@ async function refusedAt(body: object): Promise<readonly string[]> {
   return pathsRefused(await caller.ask(body))
 }
 
+/** Sends a request with further fields, and the query within its quotes, as they are written. */
+const sentWith = (fields: string, query = ANSWERED_QUERY): Promise<Answer> =>
+  caller.send(`{"query":"${query}","knowledge_base":"${KNOWLEDGE_BASE}"${fields && `,${fields}`}}`)
+
 async function statusOf(body: object): Promise<number> {
   return (await caller.ask(body)).status
 }
@@ -74,16 +78,11 @@ describe('Retrieval request: query', () => {
     ['low before high', String.raw`\udf0a\ud83c`],
     ['high at the end', String.raw`capital \ud83c`],
   ])('has no lone surrogate: %s', async (_, escaped) => {
-    expect(pathsRefused(await caller.send(`{"query":"${escaped}","knowledge_base":"${KNOWLEDGE_BASE}"}`))).toEqual([
-      '/query',
-    ])
+    expect(pathsRefused(await sentWith('', escaped))).toEqual(['/query'])
   })
 
   test('may be written with escaped surrogate pairs', async () => {
-    expect(
-      (await caller.send(String.raw`{"query":"capital \ud83c\udf0a ratio","knowledge_base":"${KNOWLEDGE_BASE}"}`))
-        .status,
-    ).toBe(200)
+    expect((await sentWith('', String.raw`capital \ud83c\udf0a ratio`)).status).toBe(200)
   })
 
   test('is held to the shorter length of a plan, counted in code points', async () => {
@@ -165,11 +164,7 @@ describe('Retrieval request: top_k', () => {
   )
 
   test('may be written as 5.0 or 5e0, which are the same JSON number', async () => {
-    for (const written of ['5.0', '5e0'])
-      expect(
-        (await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","top_k":${written}}`))
-          .status,
-      ).toBe(200)
+    for (const written of ['5.0', '5e0']) expect((await sentWith(`"top_k":${written}`)).status).toBe(200)
   })
 })
 
@@ -202,14 +197,8 @@ describe('Unknown fields are rejected, and named', () => {
 
   test.each(['__proto__', 'constructor', 'prototype', 'toString'])('even when they are named %s', async (name) => {
     const field = `"${name}":{"top_k":1}`
-    expect(
-      pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${field}}`)),
-    ).toEqual([`/${name}`])
-    expect(
-      pathsRefused(
-        await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","filters":{${field}}}`),
-      ),
-    ).toEqual([`/filters/${name}`])
+    expect(pathsRefused(await sentWith(field))).toEqual([`/${name}`])
+    expect(pathsRefused(await sentWith(`"filters":{${field}}`))).toEqual([`/filters/${name}`])
   })
 })
 
@@ -220,7 +209,6 @@ describe('A key that is given twice is rejected, and named', () => {
     ['with an escape', String.raw`"top_k":1,"top\u005fk":1`, '/top_k'],
     ['after a value that looks like it', String.raw`"profile":"\"top_k\":1","top_k":1,"top_k" : 1`, '/top_k'],
   ])('%s', async (_, fields, path) => {
-    const body = `{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${fields}}`
-    expect(pathsRefused(await caller.send(body))).toEqual([path])
+    expect(pathsRefused(await sentWith(fields))).toEqual([path])
   })
 })

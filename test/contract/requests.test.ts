@@ -13,7 +13,7 @@ import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/c
 import { asking } from '#test/support/embedding-faults.ts'
 import { commandLine, type CliResult } from '#test/support/operator-cli.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
-import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { OF_MIXED } from './mixed-corpus.ts'
 import { baseUrl, createCaller, service } from './service.ts'
 import { outcomeOf } from './replies.ts'
 import { folderOfFile } from '#test/support/folder.ts'
@@ -110,8 +110,7 @@ describe('A request can be looked up and run again', () => {
   })
 
   test('a 503 that was refunded and one that was not say so, and have nothing to replay', async () => {
-    const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
-    const caller = await createCaller({ ...ofMixed, limits: { requests_per_day: 1 } })
+    const caller = await createCaller({ ...OF_MIXED, limits: { requests_per_day: 1 } })
     const query = asking('status-400', 'silt')
     const ids: string[] = []
     for (let n = 0; n < 2; n++) {

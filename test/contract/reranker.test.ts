@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Result } from '#gateway/retrieve/schema.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, type Caller } from '#test/support/caller.ts'
 import { BROKEN_RERANKERS, REVERSING, ordering, rerankCalls } from '#test/support/reader-endpoint.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { LONG_TOPIC, OF_MIXED } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller, providerTokens, readerTimeoutMs, readerUrl, service } from './service.ts'
 import { outcomeOf, windowsOf } from './replies.ts'
@@ -100,7 +100,7 @@ describe('A profile with a re-ranker', () => {
   )
 
   test('keeps the rules of every reply where many passages have one score', async () => {
-    const mixed = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], ...roomy })
+    const mixed = await createCaller({ ...OF_MIXED, ...roomy })
     const profile = await showingProfile(mixed, ordering(REVERSING, TOP_K))
     for (const query of [LONG_TOPIC, 'Of what does no passage speak?'])
       expect((await mixed.ask({ query, profile })).retrieved().results.length).toBeGreaterThan(3)
@@ -109,7 +109,7 @@ describe('A profile with a re-ranker', () => {
 
 /** A caller of the knowledge base that the test provider embeds, with a profile of this re-ranker. */
 async function createReranking(model: string): Promise<{ readonly one: Caller; readonly profile: string }> {
-  const one = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+  const one = await createCaller(OF_MIXED)
   return { one, profile: await showingProfile(one, ordering(model, 5)) }
 }
 

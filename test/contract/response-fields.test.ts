@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ABSTAINED_QUERY, KNOWLEDGE_BASE, type Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY } from './mixed-corpus.ts'
+import { LONG_TOPIC, NO_SUBJECT_QUERY, OF_MIXED } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller, service } from './service.ts'
 
@@ -32,16 +32,13 @@ describe('Retrieval response', () => {
     ])
   })
 
-  test('request_id has the form req_<request-id>', () => {
-    expect(answer.retrieved().request_id).toMatch(/^req_[0-9a-f-]{36}$/)
-  })
-
-  test('knowledge_base is the slug that was asked for', () => {
-    expect(answer.retrieved().knowledge_base).toBe(KNOWLEDGE_BASE)
-  })
-
-  test('version is the full UUID of the active corpus version', () => {
-    expect(answer.retrieved().version).toBe(service.versionId)
+  test.each([
+    ['has the form req_<request-id>', 'request_id', expect.stringMatching(/^req_[0-9a-f-]{36}$/)],
+    ['has the form ret_<trace-id>', 'trace_id', expect.stringMatching(/^ret_[0-9a-f-]{36}$/)],
+    ['is the slug that was asked for', 'knowledge_base', KNOWLEDGE_BASE],
+    ['is the full UUID of the active corpus version', 'version', service.versionId],
+  ])('%s: %s', (_, field, expected) => {
+    expect(answer.retrieved()).toHaveProperty(field, expected)
   })
 
   test('retrieval_profile is the full UUID of the profile that was used', async () => {
@@ -62,10 +59,6 @@ describe('Retrieval response', () => {
       'abstain',
       [],
     ])
-  })
-
-  test('trace_id has the form ret_<trace-id>', () => {
-    expect(answer.retrieved().trace_id).toMatch(/^ret_[0-9a-f-]{36}$/)
   })
 
   test('an abstention has the same fields as an answer', () => {
@@ -147,7 +140,7 @@ describe('Retrieval response: result.citation', () => {
   })
 
   test("the fragment is the publisher's own where it has one, else a text fragment", async () => {
-    const ofMixed = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const ofMixed = await createCaller(OF_MIXED)
     const profile = await showingProfile(ofMixed)
     const { results } = (await ofMixed.ask({ query: NO_SUBJECT_QUERY, profile })).retrieved()
     expect(results[0]?.citation.source_anchor).toBe(

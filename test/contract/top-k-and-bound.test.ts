@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { LONG_TOPIC, OF_MIXED } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller } from './service.ts'
 
@@ -48,14 +48,13 @@ describe('Limits: response size', () => {
   let caller: Caller
   let asked: { readonly query: string; readonly profile: string }
   beforeAll(async () => {
-    caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    caller = await createCaller(OF_MIXED)
     asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
   })
 
   test('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
     const roomy = await createCaller({
-      knowledgeBase: MIXED_KNOWLEDGE_BASE,
-      jurisdictions: ['XA'],
+      ...OF_MIXED,
       limits: { max_response_bytes: 2_000_000 },
     })
     const profile = await showingProfile(roomy)
@@ -81,8 +80,7 @@ describe('Limits: response size', () => {
 
   test('the bound of the plan is authoritative', async () => {
     const narrow = await createCaller({
-      knowledgeBase: MIXED_KNOWLEDGE_BASE,
-      jurisdictions: ['XA'],
+      ...OF_MIXED,
       limits: { max_response_bytes: 20_000 },
     })
     const reply = await narrow.ask({ ...asked, profile: await showingProfile(narrow) })
