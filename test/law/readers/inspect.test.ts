@@ -1,20 +1,16 @@
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { commandLine } from '#test/support/operator-cli.ts'
+import { folderOfFile } from '#test/support/folder.ts'
 import { SAMPLES } from './samples.ts'
 
-let folder: string
+const folder = folderOfFile()
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'inspect-'))
   for (const { name, bytes } of SAMPLES) await writeFile(join(folder, `${name}.file`), bytes)
   await writeFile(join(folder, 'torn.xml'), '<act>\n<p>text</act>')
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
 })
 
 const FIELDS =

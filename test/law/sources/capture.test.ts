@@ -1,45 +1,27 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { SOURCE_BOUNDS } from '#law/sources/bounds.ts'
 import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
 import { listSource, type SourceFile } from '#law/sources/list.ts'
+import { folderOfTest, folderWith } from '#test/support/folder.ts'
 
 /** A program of the system. */
 const MAKE_PIPE = 'mkfifo'
-let root: string
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sources-'))
-})
-afterAll(async () => {
-  await rm(root, { recursive: true })
-})
-
-async function folder(files: Readonly<Record<string, string>>): Promise<string> {
-  const path = await mkdtemp(join(root, 'corpus-'))
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(join(path, name, '..'), { recursive: true })
-    await writeFile(join(path, name), content)
-  }
-  return path
-}
-
-const emptyStore = async (): Promise<ReturnType<typeof createArtifactStore>> =>
-  createArtifactStore(pathToFileURL(await mkdtemp(join(root, 'store-'))).href)
+const emptyStore = (): ReturnType<typeof createArtifactStore> => createArtifactStore(pathToFileURL(folderOfTest()).href)
 const markdownOf = async (path: string): Promise<readonly SourceFile[]> => (await listSource(path, 'markdown')).files
 const hex = (content: string): string => createHash('sha256').update(content).digest('hex')
 
 describe('capturing sources', () => {
   test('holds the exact bytes under their SHA-256, and nothing else is left behind', async () => {
-    const store = await emptyStore()
+    const store = emptyStore()
     const content = 'Bienenstöcke\r\n'.repeat(100_000)
-    const path = await folder({ 'a.md': content, 'b.md': 'small', 'c.md': 'small' })
+    const path = folderWith({ 'a.md': content, 'b.md': 'small', 'c.md': 'small' })
     const captured = await captureSources(store, await markdownOf(path))
     expect(captured).toEqual([
       { sourceName: 'a.md', mediaType: 'text/markdown', sha256: hex(content), bytes: Buffer.byteLength(content) },
@@ -61,8 +43,8 @@ describe('capturing sources', () => {
     ['small', 'The firm must act.'],
     ['large', 'The firm must act. '.repeat(SOURCE_BOUNDS.readBlockBytes / 10)],
   ])('keeps a whole snapshot that is already there, and replaces a damaged one: %s', async (_size, content) => {
-    const store = await emptyStore()
-    const files = await markdownOf(await folder({ 'a.md': content }))
+    const store = emptyStore()
+    const files = await markdownOf(folderWith({ 'a.md': content }))
     await captureSources(store, files)
     const path = store.snapshotFile(hex(content))
     const held = await stat(path)
@@ -76,11 +58,11 @@ describe('capturing sources', () => {
   })
 
   test('follows a link within the folder and refuses one that leads out of it', async () => {
-    const store = await emptyStore()
-    const path = await folder({ 'a.md': 'inside' })
+    const store = emptyStore()
+    const path = folderWith({ 'a.md': 'inside' })
     await symlink('a.md', join(path, 'within.md'))
     expect(await captureSources(store, await markdownOf(path))).toHaveLength(2)
-    await symlink(join(await folder({ 'secret.md': 'outside' }), 'secret.md'), join(path, 'out.md'))
+    await symlink(join(folderWith({ 'secret.md': 'outside' }), 'secret.md'), join(path, 'out.md'))
     await expect(captureSources(store, await markdownOf(path))).rejects.toThrow(/leads out of/)
     await expect(stat(store.snapshotFile(hex('outside')))).rejects.toThrow(/ENOENT/)
   })
@@ -89,8 +71,8 @@ describe('capturing sources', () => {
     ['small', 'The firm must act.'],
     ['large', 'The firm must act. '.repeat(SOURCE_BOUNDS.readBlockBytes / 10)],
   ])('keeps no byte of what changes while it is read: %s', async (_size, content) => {
-    const store = await emptyStore()
-    const path = await folder({ 'a.md': content })
+    const store = emptyStore()
+    const path = folderWith({ 'a.md': content })
     let isWritten = false
     const onBytes = (): void => {
       if (!isWritten) appendFileSync(join(path, 'a.md'), 'More.')
@@ -108,8 +90,8 @@ describe('capturing sources', () => {
     ['its folder by a link', 'sub', 'dir'],
     ['a file by a pipe', 'a.md', 'pipe'],
   ])('below roots, opens nothing else than what was listed: someone exchanges %s', async (_what, name, kind) => {
-    const store = await emptyStore()
-    const [path, outside] = [await folder({ 'sub/a.md': 'inside' }), await folder({ 'a.md': 'outside' })]
+    const store = emptyStore()
+    const [path, outside] = [folderWith({ 'sub/a.md': 'inside' }), folderWith({ 'a.md': 'outside' })]
     const { files } = await listSource(path, 'markdown', [path])
     const exchanged = name === 'sub' ? join(path, 'sub') : join(path, 'sub', name)
     await rm(exchanged, { recursive: true })
@@ -120,11 +102,11 @@ describe('capturing sources', () => {
   })
 
   test('below a root that is a link itself, reads a tree of folders', async () => {
-    const path = await folder({ 'a.md': 'one', 'sub/deeper/b.md': 'two' })
+    const path = folderWith({ 'a.md': 'one', 'sub/deeper/b.md': 'two' })
     const link = `${path}-link`
     await symlink(path, link)
     const { files } = await listSource(path, 'markdown', ['/nowhere', link])
-    expect((await captureSources(await emptyStore(), files)).map(({ sourceName }) => sourceName)).toEqual([
+    expect((await captureSources(emptyStore(), files)).map(({ sourceName }) => sourceName)).toEqual([
       'a.md',
       'sub/deeper/b.md',
     ])
@@ -132,8 +114,8 @@ describe('capturing sources', () => {
   })
 
   test('refuses what is no regular file, too large, or gone', async () => {
-    const store = await emptyStore()
-    const path = await folder({ 'big.md': '' })
+    const store = emptyStore()
+    const path = folderWith({ 'big.md': '' })
     await truncate(join(path, 'big.md'), SOURCE_BOUNDS.sourceFileBytesMax + 1)
     await expect(captureSources(store, await markdownOf(path))).rejects.toThrow(/larger than/)
     const source = { root: path, mediaType: 'text/markdown' }

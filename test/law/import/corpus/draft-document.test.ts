@@ -1,13 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { sha256 } from '#core/platform/digest.ts'
 import { draftDocument } from '#law/import/corpus/draft-document.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
 import { docxOf, paragraph, pdfOf } from '#test/law/readers/files.ts'
+import { folderWith } from '#test/support/folder.ts'
 import { importFiles } from '#test/support/import.ts'
 
 const STATED = `
@@ -32,12 +32,8 @@ const PDF = pdfOf([
   ],
 ])
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'draft-'))
-  await writeFile(join(folder, 'order.pdf'), PDF)
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
+beforeEach(() => {
+  folder = folderWith({ 'order.pdf': PDF })
 })
 
 test('a draft has provisions, pages and what the original is; corrected, its passages have a place in both', async () => {
@@ -69,7 +65,6 @@ test('a draft of another original is refused, and so is one without it', async (
   await writeFile(join(folder, 'order.pdf'), pdfOf([[{ text: 'Another order.', y: 700 }]]))
   const other = await importFiles([join(folder, 'order.pdf'), draft], mapping)
   expect(other.report.losses[0]?.reason).toContain('order.pdf is not the file that was drafted')
-  await writeFile(join(folder, 'order.pdf'), PDF)
 })
 
 test('a Word document is drafted with its headings; a scan and a file with structure are refused', async () => {

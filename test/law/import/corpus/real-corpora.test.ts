@@ -1,37 +1,26 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { codePointsOf } from '#law/readers/text.ts'
 import { SAMPLES, TEXT, mappingOf } from './corpus-samples.ts'
-import { importFiles, importLines, line, smallMapping, type Imported } from '#test/support/import.ts'
+import { importLines, line, smallMapping, type Imported } from '#test/support/import.ts'
 
 const CORPORA = fileURLToPath(new URL('../../../../../shared/data', import.meta.url))
 const present = existsSync(CORPORA)
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'corpora-'))
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-})
-
 /** The corpus, or its first lines; where it is absent, the sample above. */
 async function importCorpus(name: string, linesMax: number): Promise<Imported & { readonly records: number }> {
-  const path = join(folder, `${name}.jsonl`)
   const sample = (SAMPLES[name] ?? []).map(({ id, metadata }) =>
     JSON.stringify({ id, title: 'A title', text: TEXT, metadata }),
   )
   const lines = present
     ? (await readFile(join(CORPORA, name, 'corpus.jsonl'), 'utf8')).trimEnd().split('\n').slice(0, linesMax)
     : sample
-  await writeFile(path, lines.join('\n'))
-  return { ...(await importFiles([path], await mappingOf(name))), records: lines.length }
+  return { ...(await importLines(lines, await mappingOf(name))), records: lines.length }
 }
 
 const STAND_IN = present ? '' : ' (../shared/data is absent: the inline sample stands in)'

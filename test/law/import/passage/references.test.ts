@@ -4,6 +4,10 @@ import { actIdOf, aliasesOf, createNameCheck } from '#law/import/passage/referen
 import { importLines, line, smallMapping, type Imported } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
+/** Of several passages. */
+const LONG = Array.from({ length: 9 }, (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`).join(
+  '\n\n',
+)
 const GDPR = { act: 'celex:{metadata.celex}', aliases: '{metadata.short}', reference: '{metadata.cited}' }
 
 async function imported(records: readonly string[], fields: Readonly<Record<string, unknown>>): Promise<Imported> {
@@ -28,14 +32,12 @@ describe('the references of a passage', () => {
     expect(report).toMatchObject({ referenced: 2, acts: [{ id: 'celex:32016R0679', aliases: ['DR', 'Data Rules'] }] })
   })
 
-  test('are read from the citation label where the mapping has no rule for them', async () => {
-    const { passages } = await imported([line('a', TEXT)], { citation_label: '12 CFR 1003.2(g)(1)' })
-    expect(passages[0]?.references).toEqual(['cfr:12/1003#2/g/1'])
-  })
-
-  test('are of the act that the label names where the record states none, in the form that questions use', async () => {
-    const { passages } = await imported([line('a', TEXT)], { citation_label: 'Solvency II Article 28' })
-    expect(passages[0]?.references).toEqual(['name:solvency-ii#28'])
+  test.each([
+    ['12 CFR 1003.2(g)(1)', 'cfr:12/1003#2/g/1'],
+    ['Solvency II Article 28', 'name:solvency-ii#28'],
+  ])('are of the label where the record states no act, in the form that questions use: %s', async (label, form) => {
+    const { passages } = await imported([line('a', TEXT)], { citation_label: label })
+    expect(passages[0]?.references).toEqual([form])
   })
 
   test('are none where neither names a provision', async () => {
@@ -82,11 +84,7 @@ describe('the references of a passage', () => {
   })
 
   test('are those of all parts of a text that is cut', async () => {
-    const long = Array.from(
-      { length: 9 },
-      (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
-    ).join('\n\n')
-    const { passages } = await imported([line('a', long)], { citation_label: '12 CFR 1003.2' })
+    const { passages } = await imported([line('a', LONG)], { citation_label: '12 CFR 1003.2' })
     expect(passages.length).toBeGreaterThan(1)
     for (const { references } of passages) expect(references).toEqual(['cfr:12/1003#2'])
   })
@@ -227,11 +225,7 @@ describe('the key of a provision', () => {
   })
 
   test('tells the parts of a text that is cut apart', async () => {
-    const long = Array.from(
-      { length: 9 },
-      (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
-    ).join('\n\n')
-    const { passages } = await imported([line('a', long), line('b', `${long}!`, { effective: '2021-01-01' })], {})
+    const { passages } = await imported([line('a', LONG), line('b', `${LONG}!`, { effective: '2021-01-01' })], {})
     const parts = passages.length / 2
     expect(new Set(passages.map(({ provision }) => provision)).size).toBe(parts)
     expect(passages.slice(parts).map(({ provision }) => provision)).toEqual(

@@ -1,21 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
 import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/law/readers/samples.ts'
+import { folderWith } from '#test/support/folder.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
-
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'law-'))
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-})
 
 async function imported(contents: Readonly<Record<string, string | Uint8Array>>, yaml: string = SAMPLE_SOURCE_YAML) {
   return await importContents(contents, statedMapping(parseSourceYaml(yaml)))
@@ -23,8 +14,7 @@ async function imported(contents: Readonly<Record<string, string | Uint8Array>>,
 
 describe.each(SAMPLES)('an import of $name', ({ format, bytes, passages: expected }) => {
   test('makes each provision a verified passage that is found again at its place, and loses nothing', async () => {
-    const path = join(folder, format)
-    await writeFile(path, bytes)
+    const path = join(folderWith({ [format]: bytes }), format)
     const { passages, report } = await importFiles([path], statedMapping(parseSourceYaml(SAMPLE_SOURCE_YAML)))
     const reader = createPlaceReader()
     for (const { text, selector, metadata } of passages) {

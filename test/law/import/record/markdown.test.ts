@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -9,21 +8,17 @@ import type { Passage } from '#law/import/passage/passage.ts'
 import { markdownRecords } from '#law/import/record/markdown.ts'
 import type { SourceItem } from '#law/import/record/record.ts'
 import { listSource } from '#law/sources/list.ts'
+import { folderWith } from '#test/support/folder.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 
 const FRONT = beeRules('', { subject: '[hives, honey]', citation_prefix: 'BEE-M' })
 
 async function itemsOf(content: string): Promise<readonly SourceItem[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'markdown-'))
-  try {
-    await writeFile(join(folder, 'a.md'), content)
-    const items: SourceItem[] = []
-    for await (const item of markdownRecords(join(folder, 'a.md'), new Set('abcdefghij'))) items.push(item)
-    return items
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  const path = join(folderWith({ 'a.md': content }), 'a.md')
+  const items: SourceItem[] = []
+  for await (const item of markdownRecords(path, new Set('abcdefghij'))) items.push(item)
+  return items
 }
 
 describe('a Markdown import', () => {

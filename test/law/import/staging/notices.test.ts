@@ -18,8 +18,7 @@ async function warningsOf(
   contents: Readonly<Record<string, readonly string[]>>,
   revises: 'document' | 'provision' = 'document',
 ): Promise<readonly string[]> {
-  const files = Object.entries(contents).map(([name, lines]) => [name, lines.join('\n')] as const)
-  return warned((await importContents(Object.fromEntries(files), smallMapping({}, { revises }))).report)
+  return warned((await importContents(contents, smallMapping({}, { revises }))).report)
 }
 
 describe('a document of one day', () => {

@@ -12,8 +12,7 @@ async function imported(
   contents: Readonly<Record<string, readonly string[]>>,
   rest: { readonly precedence?: readonly string[]; readonly revises?: 'document' | 'provision' } = {},
 ): Promise<Imported> {
-  const files = Object.entries(contents).map(([name, lines]) => [name, lines.join('\n')] as const)
-  return await importContents(Object.fromEntries(files), smallMapping({}, rest))
+  return await importContents(contents, smallMapping({}, rest))
 }
 
 function served({ passages }: Imported): readonly (readonly [string, string])[] {
