@@ -58,7 +58,6 @@ export function actBeside(act: string, end: number): ActMention {
   return { act, end, standalone: false }
 }
 
-/** An act by its official number. */
 export function numberedAct(act: string, end: number): ActMention {
   return { act, end, standalone: true }
 }

@@ -1,6 +1,5 @@
 const LABEL_CHARACTERS_MAX = 500
 
-/** Bounds of the import: what it reads, stages and reports. */
 export const IMPORT_BOUNDS = {
   // Sources.
   sourceIdCharactersMax: 500,

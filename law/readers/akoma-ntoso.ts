@@ -23,7 +23,7 @@ const WRAPPERS = new Set(['body', 'mainBody', 'components', 'attachments', 'comp
 const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
   NAMES,
   [DIVISIONS, PASSAGES, PARTS, WRAPPERS],
-  [quotedText, 'quotedText embeddedText'],
+  [(each) => marked(attribute(each, 'startQuote') ?? '', attribute(each, 'endQuote') ?? ''), 'quotedText embeddedText'],
   [(each) => (textOf(each) === '[tab]' ? omitted('mark of a tab') : { is: 'inline' }), 'placeholder'],
   [(each) => (isPlain(each) ? { is: 'inline' } : RAISED), 'sup'],
 )
@@ -49,10 +49,6 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
   if (name === 'heading' && element.parent?.name === 'attachment') return { is: 'label' }
   if (!quoted && isUnit(element)) return unitOf(element)
   return ROLES(element) ?? { is: quoted && (PARTS.has(name) || PASSAGES.has(name)) ? 'block' : 'inline' }
-}
-
-function quotedText(element: MarkupElement): Role {
-  return marked(attribute(element, 'startQuote') ?? '', attribute(element, 'endQuote') ?? '')
 }
 
 /** Letters of a number (`6bis`, `1er`) are raised only in print; what is raised may be the mark of a note. */

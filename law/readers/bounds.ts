@@ -1,4 +1,3 @@
-/** Bounds of the readers of published law. */
 export const READER_BOUNDS = {
   /** A file of one of these formats is held in memory whole while it is read. */
   fileBytesMax: 32 * 1024 * 1024,

@@ -1,5 +1,7 @@
-import { languageTag } from './format.ts'
+import type { Citation, DocumentFields, ReadDate } from './document.ts'
+import { dayInWords, languageTag, type CitedProvision } from './format.ts'
 import NAMES from './names/words.json' with { type: 'json' }
+import { wordsCitation } from './words-citation.ts'
 
 /** Words for the kinds of acts of the European Union, by the letter that a CELEX number has for it (sector 3). */
 const INSTRUMENTS = Object.entries(NAMES.instruments).map(
@@ -61,7 +63,7 @@ function ownNumber(title: string): RegExpExecArray | null {
 }
 
 /** Returns the kind and number of an act, or its kind, day and number, without what it is about. */
-export function shortTitle(title: string): string {
+function shortTitle(title: string): string {
   const [short] = /^.{0,120}?\d{1,4}\/\d{1,4}(?:\/\p{Lu}{2,4})?/u.exec(title) ?? []
   const day = DAY.exec(short ?? '')
   if (short === undefined || day === null) return short ?? title
@@ -79,4 +81,21 @@ export function celexInTitle(title: string): string | undefined {
   const isYearFirst = letters !== undefined || (isYear(first) && !(isYear(second) && /No|Nr|n°/.test(start)))
   const kind = instrumentIn(start)
   return isYearFirst ? celexOf(first, second, kind) : celexOf(second, first, kind)
+}
+
+/** Cites a provision of an act of the European Union, whose id is its CELEX number. */
+export function euCitation(provision: CitedProvision, fields: DocumentFields): Citation {
+  const celex = /^\d\d{4}[A-Z]{1,2}\d{4}$/.exec(fields.identifier ?? '')?.[0]
+  const title = /^[A-Z]{3,4}\(\d{4}\) \d/.test(fields.identifier ?? '')
+    ? fields.identifier
+    : fields.title && shortTitle(fields.title)
+  return wordsCitation(provision, { ...fields, title }, celex && `celex:${celex}`)
+}
+
+/** The day from which the text says, once and in English, that it applies or is in force. */
+export function applicationIn(text: string): ReadDate | undefined {
+  const found = [...text.matchAll(/It shall (?:apply|enter into force) (?:from|on) (\d{1,2} \p{L}+ \d{4})/gu)]
+  const days = new Set(found.map(([, written]) => dayInWords(written)))
+  const [day] = days
+  return days.size !== 1 || day === undefined ? undefined : { day, rule: 'application' }
 }

@@ -12,7 +12,8 @@ export function cfrCitation(provision: CitedProvision, fields: DocumentFields): 
   // A fragment that does not say of which title it is.
   if (number === undefined) return wordsCitation(provision, fields)
   const section = nearest(provision, 'section')
-  const own = sectionNumber(section?.label ?? '')
+  // `§ 1.1` and `§§ 1.2–1.5` without the sign.
+  const own = section?.label.replaceAll(/[§\s[\]]/gu, '').replace(/\.$/, '') ?? ''
   const named =
     partOf(provision) ?? /\bPart (\d+[a-z]?(?:-\d+[a-z]?)?)/.exec(identifier)?.[1] ?? PART_OF_SECTION.exec(own)?.[1]
   const part = nearest(provision, 'part')
@@ -43,11 +44,6 @@ const PART_OF_SECTION = /^(\d+[a-z]?(?:-\d+[a-z]?)?)\./
 /** Number of the title in `40 CFR Part 261` and in the publisher's `Appendix I to Part 261, Title 40`. */
 export function titleOf(identifier: string): string | undefined {
   return /^(\d+) CFR/.exec(identifier)?.[1] ?? /, Title (\d+)$/.exec(identifier)?.[1]
-}
-
-/** `§ 1.1` and `§§ 1.2–1.5` without the sign. */
-function sectionNumber(label: string): string {
-  return label.replaceAll(/[§\s[\]]/gu, '').replace(/\.$/, '')
 }
 
 function partOf(provision: CitedProvision): string | undefined {

@@ -17,7 +17,6 @@ export interface ReadDate {
   readonly rule?: DateRule
 }
 
-/** What one provision of a document is. */
 export interface Provision {
   /** The format's word: `section`, `article`, `recital`. */
   readonly kind: string

@@ -1,6 +1,5 @@
 import { attribute, childNamed, childrenNamed, type MarkupElement } from './tree.ts'
 import NAMES from './names/docx.json' with { type: 'json' }
-import { valueOf, type Styles } from './docx-styles.ts'
 import { counted } from './written-number.ts'
 
 /** One level of a list of Word (ECMA-376, part 1, section 17.9). */
@@ -158,4 +157,23 @@ function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: re
       return isLegal ? String(count) : counted(count, FORMATS.get(level?.format ?? ''))
     })
     .trim()
+}
+
+const STYLES_MAX = 20
+
+/** A style of a Word document by its id, then those that it is based on. */
+export type Styles = (id: string | undefined) => readonly MarkupElement[]
+
+export function stylesOf(root: MarkupElement | undefined): Styles {
+  const byId = new Map(childrenNamed(root, 'style').map((each) => [attribute(each, 'styleId') ?? '', each] as const))
+  return (id) => {
+    const chain: MarkupElement[] = []
+    for (let next = byId.get(id ?? ''); next !== undefined; next = byId.get(valueOf(next, 'basedOn') ?? ''))
+      if (chain.push(next) === STYLES_MAX) break
+    return chain
+  }
+}
+
+export function valueOf(parent: MarkupElement | undefined, name: string): string | undefined {
+  return attribute(childNamed(parent, name), 'val')
 }

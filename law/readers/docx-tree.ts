@@ -1,6 +1,5 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { ListNumbers } from './docx-lists.ts'
-import { stylesOf, valueOf, type Styles } from './docx-styles.ts'
+import { ListNumbers, stylesOf, valueOf, type Styles } from './docx-lists.ts'
 import { attribute, at, childNamed, elementsOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { TreeBuilder, type OpenElement } from './tree-builder.ts'
 import { parseXml } from './xml.ts'
@@ -9,7 +8,6 @@ import { parseXml } from './xml.ts'
 const TEXT_NAMESPACE = /(?:wordprocessingml|officeDocument\/math|\/2006\/math)(?:\/\d{4}\/main|\/main)?$/
 const OFF = new Set(['0', 'false', 'off', 'none'])
 
-/** The parts of a Word document that are read. */
 export interface WordParts {
   readonly document: Buffer
   readonly styles: Buffer | undefined

@@ -1,10 +1,10 @@
 import { foldKey } from '#core/identity/fold.ts'
 import { dated, dayIn, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
-import { valueOf } from './docx-styles.ts'
+import { valueOf } from './docx-lists.ts'
 import { wordTree } from './docx-tree.ts'
 import NAMES from './names/docx.json' with { type: 'json' }
-import { CONTENTS, lead, LOWERED, marked, RAISED, type Role } from './roles.ts'
+import { CONTENTS, grouped, lead, LOWERED, marked, RAISED, type Role } from './roles.ts'
 import { allNamed, attribute, childNamed, descendants, elementsOf, firstNamed, textOf, UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
 import { formatOf } from './vocabulary.ts'
@@ -125,11 +125,6 @@ function runRole(run: MarkupElement): Role {
   const raised = attribute(run, 'raised')
   if (firstNamed(run, 'footnoteReference', 'endnoteReference') !== undefined) return { is: 'inline' }
   return raised === 'superscript' ? RAISED : raised === 'subscript' ? LOWERED : { is: 'inline' }
-}
-
-/** A part of a formula, in brackets where it is more than one number or name. */
-function grouped(before: string, element: MarkupElement): Role {
-  return /^[\p{L}\p{N}.,]*$/u.test(textOf(element) ?? '') ? marked(before) : marked(`${before}(`, ')')
 }
 
 function signOf(element: MarkupElement, properties: string, name: string, usual: string): string {

@@ -1,6 +1,6 @@
 import { foldKey } from '#core/identity/fold.ts'
-import type { Role } from './roles.ts'
-import { attribute, oneLine, textOf, wordSet, type MarkupElement } from './tree.ts'
+import { isOneToken, type Role } from './roles.ts'
+import { attribute, oneLine, wordSet, type MarkupElement } from './tree.ts'
 
 /** Elements of pictures in the formats, in small letters: their own, and those of drawings in Word. */
 const PICTURES = wordSet('img image graphic gph incl.element blip imagedata')
@@ -30,6 +30,6 @@ export function drawnRole(element: MarkupElement): Role | undefined {
   const root = name === 'msqrt' ? '√' : ''
   const isWhole = root !== '' || name === 'mfrac'
   if (sign === undefined && !isWhole) return undefined
-  const isLong = isWhole || /[^\p{L}\p{N}.,]/u.test(textOf(element) ?? '')
+  const isLong = isWhole || !isOneToken(element)
   return { is: 'marked', before: `${sign ?? ''}${root}${isLong ? '(' : ''}`, after: isLong ? ')' : '' }
 }

@@ -1,8 +1,7 @@
 import { attribute, descendants, textOf, type MarkupElement } from './tree.ts'
-import { addressOf, celexInTitle, celexOf, isCorrigendum } from './celex.ts'
+import { addressOf, applicationIn, celexInTitle, celexOf, isCorrigendum } from './celex.ts'
 import { dated, dayIn, dayInNumbers, dayInWords, languageTag, type ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
-import { applicationIn } from './eu-citation.ts'
 import { pageFields } from './html-page.ts'
 
 const TITLE_LINES_MAX = 6

@@ -25,16 +25,13 @@ const LINE_CHARACTERS_MAX = 40
 const HEADING_CHARACTERS_MAX = 200
 
 export function isPlainPage(root: MarkupElement): boolean {
-  return firstNamed(root, ACT) !== undefined || (consolidationOf(root) !== undefined && !holdsClasses(root))
+  const hasClasses = allNamed(root, 'p').some(({ attributes }) => attributes.has('class'))
+  return firstNamed(root, ACT) !== undefined || (consolidationOf(root) !== undefined && !hasClasses)
 }
 
 /** Of a consolidated act, what its first line says. */
 function consolidationOf(root: MarkupElement): Consolidation | undefined {
   return consolidationIn(textOf(firstNamed(root, 'p')))
-}
-
-function holdsClasses(root: MarkupElement): boolean {
-  return allNamed(root, 'p').some(({ attributes }) => attributes.has('class'))
 }
 
 export function createPlainRoles(root: MarkupElement): (element: MarkupElement) => Role {

@@ -21,7 +21,6 @@ function lineOf(root: MarkupElement, style: string): string | undefined {
   return textOf(allNamed(root, 'p').find((each) => classesOf(each)(style)))
 }
 
-/** What an element of a document of the Commission is. */
 export function proposalRole(element: MarkupElement): Role {
   const has = classesOf(element)
   if (element.name === 'dl' && isListOfNotes(element))

@@ -1,6 +1,6 @@
 import { attribute, descendants, elementsOf, textOf, type MarkupElement } from './tree.ts'
 import { isWithin, type MarkupFormat } from './format.ts'
-import { euCitation } from './eu-citation.ts'
+import { euCitation } from './celex.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
 import { classesOf, isAmendmentMark, pageOfActFields } from './eur-lex-fields.ts'
 import { CONSOLIDATED_LINE, createPlainRoles, isPlainPage, plainFields } from './eur-lex-plain.ts'
@@ -57,18 +57,13 @@ export const EUR_LEX: MarkupFormat = {
   cite: euCitation,
 }
 
-function hasSubdivisions(root: MarkupElement): boolean {
-  return [...descendants(root)].some((each) => isArticle(each) && classesOf(each)('eli-subdivision'))
-}
-
 type LinesBefore = ReadonlyMap<MarkupElement, MarkupElement>
 
 function createRoles(root: MarkupElement): Roles {
   const before = linesBeforeTitles(root)
   const quoted = quotedTitles(root)
-  const roles = hasSubdivisions(root)
-    ? createMarkedRoles(before)
-    : createFlatRoles(before, marksOf(root, before, quoted))
+  const hasSubdivisions = [...descendants(root)].some((each) => isArticle(each) && classesOf(each)('eli-subdivision'))
+  const roles = hasSubdivisions ? createMarkedRoles(before) : createFlatRoles(before, marksOf(root, before, quoted))
   return (element, context) => (quoted.has(element) ? { is: 'block' } : roles(element, context))
 }
 

@@ -1,9 +1,8 @@
 import { allNamed, attribute, childNamed, elementsOf, firstNamed, textOf, wordSet, type MarkupElement } from './tree.ts'
-import { addressOf, celexOf, instrumentIn, isCorrigendum } from './celex.ts'
+import { addressOf, applicationIn, celexOf, euCitation, instrumentIn, isCorrigendum } from './celex.ts'
 import { dated, dayIn, endIn, isWithin, languageTag, type MarkupFormat, type ReadTree } from './format.ts'
 import type { DocumentFields, ReaderWarning } from './document.ts'
-import { applicationIn, euCitation } from './eu-citation.ts'
-import { lead, LOWERED, marked, METADATA, RAISED, rolesByName, type Role } from './roles.ts'
+import { grouped, isOneToken, lead, LOWERED, marked, METADATA, RAISED, rolesByName, type Role } from './roles.ts'
 import NAMES from './names/formex.json' with { type: 'json' }
 import { formatOf } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
@@ -179,8 +178,8 @@ const SIBLINGS_MAX = 200
 
 const FORMULA = rolesByName(
   [expressionRole, 'EXPR'],
-  [(each) => raised(attribute(each, 'LOC') === 'SUP' ? '^' : '_', each), 'IND'],
-  [(each) => raised('^', each), 'EXPONENT'],
+  [(each) => grouped(attribute(each, 'LOC') === 'SUP' ? '^' : '_', each), 'IND'],
+  [(each) => grouped('^', each), 'EXPONENT'],
   [marked('(', ')'), 'DIVIDEND'],
   [marked(' / (', ')'), 'DIVISOR'],
   [{ is: 'inline' }, 'FORMULA FRACTION FUNCTION OVERLINE UNDER BAR VECTOR'],
@@ -196,14 +195,6 @@ function formulaRole(element: MarkupElement): Role | undefined {
 function expressionRole(element: MarkupElement): Role {
   const [before = '', after] = BRACKETS.get(attribute(element, 'TYPE') ?? '') ?? (isGrouped(element) ? '()' : '')
   return marked(before, after)
-}
-
-function raised(sign: string, element: MarkupElement): Role {
-  return isOneToken(element) ? marked(sign) : marked(`${sign}(`, ')')
-}
-
-function isOneToken(element: MarkupElement): boolean {
-  return /^[\p{L}\p{N}.,]*$/u.test(textOf(element) ?? '')
 }
 
 /** Whether an expression is a side of a fraction, or below a root, and more than one number or name. */

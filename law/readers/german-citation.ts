@@ -21,7 +21,8 @@ export function germanCitation(provision: CitedProvision, fields: DocumentFields
     fields.jurisdiction === 'DE' ? codeOf({ ...fields, identifier: fields.names?.[0] ?? fields.identifier }) : undefined
   if (code === undefined) return wordsCitation(provision, fields)
   const act = `de:${slugOf(code).replaceAll('-', '')}`
-  const label = withoutMark(provision.label)
+  // The publisher marks what is repealed: `(XXXX) §§ 3 bis 6`.
+  const label = provision.label.replace(/^\([Xx-]+\)\s*/, '')
   const names = [...new Set([code, codeOf(fields), ...(fields.names ?? [])])].flatMap((name) => name ?? [])
   const aliases = names.map(aliasOf).join(', ')
   const cited = { ...wordsCitation({ ...provision, label }, { ...fields, title: code }, act), aliases }
@@ -36,11 +37,6 @@ export function germanCitation(provision: CitedProvision, fields: DocumentFields
   // Each article counts its sections anew.
   const inArticle = `${article.label} ${all} ${code}`
   return { ...cited, label: inArticle, reference: `${article.label} ${own} ${code}` }
-}
-
-/** The publisher marks what is repealed: `(XXXX) §§ 3 bis 6`. */
-function withoutMark(label: string): string {
-  return label.replace(/^\([Xx-]+\)\s*/, '')
 }
 
 /** A year after an abbreviation tells it from an older act, unless the act is of that year by its title. */

@@ -2,7 +2,6 @@ import { streamSafeNfc } from '#core/platform/stream-safe.ts'
 
 import MarkdownIt from 'markdown-it'
 
-/** The anchor of a heading within its file. */
 export interface HeadingAnchor {
   /** Line of the heading, from 1. */
   readonly line: number

@@ -72,15 +72,11 @@ function createLineRoles(root: MarkupElement): Roles {
     lines.flatMap((each, index) => {
       const { kind = 'title', rank = 0, text } = marks.get(index) ?? {}
       if (text !== undefined || kind === 'title' || kind === 'note') return []
-      const level = isDivisionKind(kind) ? 'division' : 'passage'
+      const level = ['division', 'annex', 'schedule'].includes(kind) ? 'division' : 'passage'
       return [[each, { is: 'start', kind, level, rank, anchor: anchorOf(each), names: 'heading' } as const] as const]
     }),
   )
   return (element) => roles.get(element) ?? pageRole(element)
-}
-
-function isDivisionKind(kind: string): boolean {
-  return kind === 'division' || kind === 'annex' || kind === 'schedule'
 }
 
 function isProvisionHeading(element: MarkupElement): boolean {
@@ -103,7 +99,6 @@ function linksBefore(headings: ReadonlySet<MarkupElement>): ReadonlySet<MarkupEl
   return found
 }
 
-/** What an element of any page is. */
 export function pageRole(element: MarkupElement): Role {
   if (isSectionLine(element))
     return { is: 'start', kind: 'section', level: 'passage', rank: 8, anchor: anchorOf(element), names: 'heading' }

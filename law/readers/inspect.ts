@@ -42,7 +42,6 @@ export function inspectionOf(path: string, read: ReadDocument | undefined, warni
     effective_from: fields?.effectiveFrom?.day ?? null,
     effective_to: fields?.effectiveTo?.day ?? null,
     provisions: provisions.length,
-    /** Provisions with an anchor of the publisher. */
     anchored: provisions.filter(({ anchor }) => anchor !== undefined).length,
     by_kind,
     /** Share of the characters of the body that lie in exactly one passage or named omission. */

@@ -27,7 +27,6 @@ export interface Block {
   /** Whether it is the number alone, which a title may follow. */
   readonly isNumber?: boolean
   readonly anchor?: string
-  /** Why it is omitted. */
   readonly rule?: string
   readonly line: number
   readonly texts: readonly LineText[]
@@ -70,7 +69,6 @@ function attributesOf({ rank, kind, anchor, rule, isNumber }: Block): readonly (
   return Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
 }
 
-/** What a block of a tree of lines is. */
 export function lineRole(element: MarkupElement, lines: boolean): Role {
   switch (element.name) {
     case 'omitted':

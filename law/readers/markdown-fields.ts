@@ -27,7 +27,6 @@ export function metadataOf(front: string): ReadonlyMap<string, string> {
   return fields
 }
 
-/** Fields of front matter that the reader reads. */
 export const FRONT_MATTER_READ = wordSet(
   'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority effective_at effective_to status text_state identifier country rank source publication_date last_updated effective_until effective_from effectiveness_date entry_into_force ' +
     'version_type references_html never_effective inactive_temporal_version provisions_never_effective',

@@ -129,15 +129,12 @@ function rowsOf(texts: readonly PdfText[]): readonly Row[] {
     const isSame = [row?.[0], row?.at(-1)].some(
       (each) => each !== undefined && Math.abs(each.y - text.y) <= Math.max(each.size, text.size) * ROW_HEIGHT,
     )
-    if (row !== undefined && (isSame || isAbove(row, text))) row.push(text)
+    // Small text that is raised above the line of another one, such as the mark of a note.
+    const isAbove = row?.every((each) => each.size <= text.size * SMALL && each.y - text.y < text.size * RAISED_MAX)
+    if (row !== undefined && (isSame || isAbove === true)) row.push(text)
     else rows.push([text])
   }
   return rows.map((row) => row.toSorted((a, b) => a.x - b.x))
-}
-
-/** Whether all of a row is small text that is raised above the line of another text, such as the mark of a note. */
-function isAbove(row: Row, { y, size }: PdfText): boolean {
-  return row.every((each) => each.size <= size * SMALL && each.y - y < size * RAISED_MAX)
 }
 
 /** Cuts a row where a gap is wider than words leave, and where it spans the gap between columns. */
@@ -287,14 +284,11 @@ function withRows(lines: readonly PdfLine[]): readonly PdfLine[] {
       continue
     }
     const joint = ENUMERATOR.test(`${last.text} `) && last.text.length <= 6 ? ' ' : ' | '
-    const box = aroundBoth(last.box, line.box)
+    const [a, b] = [last.box, line.box]
+    const box = [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])] as const
     rows[rows.length - 1] = { ...last, text: `${last.text}${joint}${line.text}`, right: line.right, box }
   }
   return rows
-}
-
-function aroundBoth(a: PdfLine['box'], b: PdfLine['box']): PdfLine['box'] {
-  return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
 }
 
 function withEdge(lines: readonly PdfLine[]): readonly PdfLine[] {

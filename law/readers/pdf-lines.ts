@@ -126,7 +126,8 @@ function goesOn(
   if (last === undefined || before === undefined) return false
   if (rank === undefined) return last.is === 'paragraph' && continues(before, line, leading)
   const isNamed = NAMED.test(line.text) || NUMBERED.test(line.text)
-  return last.is === 'heading' && last.rank === rank && isClose(before, line, leading) && !isNamed
+  const isClose = before.page === line.page && before.y - line.y < line.size * Math.max(1.7, leading * 1.25)
+  return last.is === 'heading' && last.rank === rank && isClose && !isNamed
 }
 
 /** The heading or paragraph that a line begins. */
@@ -233,13 +234,8 @@ function rankOf(line: PdfLine, before: PdfLine | undefined, { sizes, body, leadi
   )
 }
 
-function isClose(before: PdfLine, line: PdfLine, leading: number): boolean {
-  return before.page === line.page && before.y - line.y < line.size * Math.max(1.7, leading * 1.25)
-}
-
 const SENTENCE_END = /[.:;!?]["'”’)\]]*$/u
 
-/** Whether a line goes on with the paragraph of the line before it. */
 function continues(before: PdfLine, line: PdfLine, leading: number): boolean {
   if (ENUMERATOR.test(line.text) || line.text.includes(' | ') || before.text.includes(' | ')) return false
   const isEnd = SENTENCE_END.test(before.text)

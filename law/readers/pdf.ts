@@ -188,7 +188,6 @@ function quartersOf(a: number, b: number): number | undefined {
   return Math.abs(quarters - Math.round(quarters)) > ASLANT_MAX ? undefined : (Math.round(quarters) + 4) % 4
 }
 
-/** How most text of a page is turned. */
 function mostQuarters(texts: readonly TurnedText[]): number {
   const counts = [0, 0, 0, 0]
   for (const { quarters, text } of texts)

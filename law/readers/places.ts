@@ -110,7 +110,6 @@ function joinedSpans(pieces: readonly Span[], joined: string): readonly Span[] {
   return spans
 }
 
-/** Index of the text that holds an offset. */
 export function textAt(texts: readonly MarkupText[], offset: number): number {
   return Math.max(0, firstIndex(texts.length, (index) => (texts[index]?.start ?? 0) > offset) - 1)
 }
@@ -131,7 +130,6 @@ function commonAncestor(one: MarkupElement, other: MarkupElement): MarkupElement
   return one
 }
 
-/** Offset of the first text below an element. */
 export function firstOffset(element: MarkupElement): number | undefined {
   for (const child of element.children) {
     const found = child.kind === 'text' ? child.start : firstOffset(child)

@@ -86,7 +86,6 @@ export function provisionKind(line: string): 'article' | 'section' | 'rule' | 'r
   return kind === 'article' || kind === 'section' || kind === 'rule' || kind === 'regulation' ? kind : undefined
 }
 
-/** The number and the heading of a line that names a provision. */
 export function provisionName(line: string): { readonly label: string; readonly heading: string } | undefined {
   const mark = markOf(line)
   if (mark === undefined) return undefined

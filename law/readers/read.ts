@@ -49,7 +49,6 @@ const FORMATS: readonly MarkupFormat[] = [
   MARKDOWN,
 ]
 
-/** What a reader made of a file. */
 export interface ReadDocument {
   readonly format: ReaderFormat
   readonly fields: DocumentFields
@@ -209,7 +208,6 @@ function withLabel(read: Provision): Provision {
   return { ...provision, label: label.replace(/[.:\s]+$/u, ''), heading: provision.heading.slice(all.length).trim() }
 }
 
-/** Names of elements and attributes that hold a date. */
 const DATE_NAME = /date|^(?:start|end|valid|from|until)$/i
 /** A whole date in numbers. One that begins with 9999 is open. In an attribute the day may come first. */
 const DATE = /^\s*(?!9999)(?:\d{4}-\d{2}-\d{2}|\d{8}\s*$)/

@@ -1,4 +1,4 @@
-import type { MarkupElement } from './tree.ts'
+import { textOf, type MarkupElement } from './tree.ts'
 
 /** What an element is to its document. */
 export type Role =
@@ -56,7 +56,6 @@ export interface RoleContext {
   readonly within: string | undefined
 }
 
-/** Decides what each element of a format is. */
 export type Roles = (element: MarkupElement, context: RoleContext) => Role
 
 export type RoleLine = readonly [role: Role | ((element: MarkupElement) => Role), names: string]
@@ -83,6 +82,16 @@ export const CONTENTS = omitted('table of contents')
 
 export function marked(before: string, after = ''): Role {
   return { is: 'marked', before, after }
+}
+
+/** Whether an element of a formula is one number or name, which needs no brackets. */
+export function isOneToken(element: MarkupElement): boolean {
+  return /^[\p{L}\p{N}.,]*$/u.test(textOf(element) ?? '')
+}
+
+/** A part of a formula, in brackets where it is more than one number or name. */
+export function grouped(before: string, element: MarkupElement): Role {
+  return isOneToken(element) ? marked(before) : marked(`${before}(`, ')')
 }
 
 export const RAISED = marked('^')

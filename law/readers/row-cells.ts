@@ -38,7 +38,6 @@ export class RowCells {
   }
 }
 
-/** The columns that a cell fills. */
 export function columnsOf(cell: MarkupElement): number {
   return spanOf(cell, 'colspan', 'COLSPAN', COLUMNS_MAX)
 }

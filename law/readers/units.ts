@@ -17,7 +17,6 @@ export interface OpenUnit {
   readonly element: MarkupElement
   readonly above: OpenUnit | undefined
   readonly notes: MarkupElement[]
-  /** Notes of its number or heading. */
   readonly notesOfName: MarkupElement[]
   /** Why it is no law in force, as it or a unit around it states. */
   readonly standing: Standing | undefined

@@ -33,34 +33,42 @@ export interface SourceFile {
   readonly roots?: SourceRoots
 }
 
-/** Why a file is left out, by the format of the corpus. */
-export const LEFT_OUT_REASONS = {
-  jsonl: 'not part of the corpus (corpus.jsonl, corpus-<digits>.jsonl in the folder itself)',
-  markdown: 'not a Markdown file (*.md, *.markdown)',
-  law: 'no file of law, by its name',
-} as const satisfies Record<SourceFormat, string>
+const NO_PROSE = new RegExp(String.raw`\.(?:${ENDINGS.join('|')})$`, 'i')
+const isJsonl = (name: string): boolean => /\.jsonl$/i.test(name)
+const mayHoldProse = (name: string): boolean => !NO_PROSE.test(name)
+const isNamedLikeCorpus = (name: string): boolean => foldKey(basename(name)).startsWith('corpus')
+export const isMarkdownName = (name: string): boolean => /\.(md|markdown)$/i.test(name)
 
-/**
- * True if a file that is left out may be meant as a part of the corpus: beside JSONL what is named like a corpus,
- * beside Markdown what may hold prose. `queries.jsonl` and `logo.png` belong beside a corpus.
- */
-export function mayBelongToCorpus(name: string, format: SourceFormat): boolean {
-  switch (format) {
-    case 'jsonl':
-      return isNamedLikeCorpus(name)
-    case 'markdown':
-      return !NO_PROSE.test(name)
-    case 'law':
-      return /\.jsonl$/i.test(name)
-    default:
-      return format satisfies never
-  }
+interface FormatOfSources {
+  /** Whether a file of this name belongs to the corpus. */
+  readonly isCorpus: (name: string) => boolean
+  /** Whether a file that does not may be meant as a part of it: `queries.jsonl` and `logo.png` belong beside a corpus. */
+  readonly mayBelong: (name: string) => boolean
+  /** Why it is left out. */
+  readonly leftOut: string
+  readonly nothingToRead: string
 }
 
-const NO_PROSE = new RegExp(String.raw`\.(?:${ENDINGS.join('|')})$`, 'i')
-
-function isNamedLikeCorpus(name: string): boolean {
-  return foldKey(basename(name)).startsWith('corpus')
+export const FORMATS_OF_SOURCES: Readonly<Record<SourceFormat, FormatOfSources>> = {
+  jsonl: {
+    isCorpus: (name) => /^corpus(?:-\d+)?\.jsonl$/i.test(name),
+    mayBelong: isNamedLikeCorpus,
+    leftOut: 'not part of the corpus (corpus.jsonl, corpus-<digits>.jsonl in the folder itself)',
+    nothingToRead: 'holds no corpus.jsonl and no corpus-<digits>.jsonl: name the JSONL file itself, or another folder',
+  },
+  markdown: {
+    isCorpus: isMarkdownName,
+    mayBelong: mayHoldProse,
+    leftOut: 'not a Markdown file (*.md, *.markdown)',
+    nothingToRead: 'holds no Markdown file (*.md, *.markdown): name another folder',
+  },
+  law: {
+    isCorpus: mayHoldProse,
+    mayBelong: isJsonl,
+    leftOut: 'no file of law, by its name',
+    nothingToRead:
+      'holds no file of law: name another folder; JSONL is corpus.jsonl, with --mapping or a source.yaml of "import init"',
+  },
 }
 
 /**
@@ -85,27 +93,22 @@ export async function listSource(path: string, format: SourceFormat, roots: Sour
   const found = await stat(root)
   if (found.isFile()) return { files: [fileOf(dirname(root), basename(root))], leftOut: [] }
   if (!found.isDirectory()) throw new OperatorError(`${root} is no regular file and no folder: name another one`)
+  const { isCorpus, nothingToRead } = FORMATS_OF_SOURCES[format]
   const names: string[] = []
   const leftOut: string[] = []
   for await (const { name, entry } of visibleFiles(root, roots)) {
     // Below roots a link is refused when it is opened, whatever it leads to.
     if (roots === 'own rights') await assertNoLinkedFolder(root, name, entry)
     if (name === SOURCE_YAML) continue
-    const kind = kindOf(format, name, entry)
-    if (kind === 'corpus') names.push(name)
-    else if (kind === 'left out') leftOut.push(name)
+    const isFile = entry.isFile() || entry.isSymbolicLink()
+    const isListed = format === 'jsonl' ? isNamedLikeCorpus(name) || isJsonl(name) : isFile
+    if (isListed) (isCorpus(name) ? names : leftOut).push(name)
     if (names.length + leftOut.length > SOURCE_BOUNDS.sourceFilesMax)
       throw new OperatorError(`${root} holds more than ${SOURCE_BOUNDS.sourceFilesMax} files: import it in parts`)
   }
-  if (names.length === 0) throw new OperatorError(`${root} ${NOTHING_TO_READ[format]}`)
+  if (names.length === 0) throw new OperatorError(`${root} ${nothingToRead}`)
   return { files: names.sort().map((name) => fileOf(root, name)), leftOut: leftOut.sort() }
 }
-
-const NOTHING_TO_READ = {
-  jsonl: 'holds no corpus.jsonl and no corpus-<digits>.jsonl: name the JSONL file itself, or another folder',
-  markdown: 'holds no Markdown file (*.md, *.markdown): name another folder',
-  law: 'holds no file of law: name another folder; JSONL is corpus.jsonl, with --mapping or a source.yaml of "import init"',
-} as const satisfies Record<SourceFormat, string>
 
 async function existing(path: string): Promise<string> {
   try {
@@ -131,39 +134,10 @@ export async function* visibleFiles(
   }
 }
 
-type FileKind = 'corpus' | 'left out' | 'no file'
-
-function kindOf(format: SourceFormat, name: string, entry: Dirent): FileKind {
-  switch (format) {
-    case 'jsonl':
-      return jsonlKind(name)
-    case 'markdown':
-      return regularKind(entry, isMarkdownName(name))
-    case 'law':
-      return regularKind(entry, !NO_PROSE.test(name))
-    default:
-      return format satisfies never
-  }
-}
-
-function jsonlKind(name: string): FileKind {
-  if (/^corpus(?:-\d+)?\.jsonl$/i.test(name)) return 'corpus'
-  return isNamedLikeCorpus(name) || /\.jsonl$/i.test(name) ? 'left out' : 'no file'
-}
-
 async function assertNoLinkedFolder(root: string, name: string, entry: Dirent): Promise<void> {
   const path = join(root, name)
   if (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isDirectory() === true)
     throw new OperatorError(
       `${path} is a link to a folder, which is not followed: copy the folder in, or import it by its own path`,
     )
-}
-
-function regularKind(entry: Dirent, isCorpus: boolean): FileKind {
-  if (!entry.isFile() && !entry.isSymbolicLink()) return 'no file'
-  return isCorpus ? 'corpus' : 'left out'
-}
-
-export function isMarkdownName(name: string): boolean {
-  return /\.(md|markdown)$/i.test(name)
 }

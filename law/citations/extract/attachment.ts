@@ -1,13 +1,7 @@
 import type { Citation, Reading } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import {
-  impliedDesignator,
-  isContainer,
-  readDesignator,
-  tableAt,
-  type Designator,
-} from '#law/citations/provisions/designators.ts'
+import { impliedDesignator, isContainer, readDesignator, tableAt } from '#law/citations/provisions/designators.ts'
 import { readFirst, readList } from '#law/citations/provisions/lists.ts'
 import { afterOf } from '#law/citations/provisions/prefixed.ts'
 import { readQualifier } from '#law/citations/provisions/qualifiers.ts'
@@ -21,12 +15,7 @@ const TABLE_LINKS = new Set([...LINKS, 'of', 'under', 'vor'])
 const LINKS_MAX = 3
 
 /** An annex or the like, with the part of it that stands before, and its number if it has one. */
-interface Attachment {
-  readonly designator: Designator
-  readonly inner: readonly string[]
-  readonly number: readonly string[]
-  readonly end: number
-}
+type Attachment = NonNullable<ReturnType<typeof attachmentAt>>
 
 /**
  * Reads what is attached to an act or a provision, so that the provision beside it is not what is named: `Anhang zu § 3
@@ -64,7 +53,7 @@ function readHost(tokens: TokenStream, at: number, aliases: ActAliases): Reading
   return cite(tokens, { designator, elements }, undefined, aliases, 'certain')
 }
 
-function attachmentAt(tokens: TokenStream, at: number): Attachment | undefined {
+function attachmentAt(tokens: TokenStream, at: number) {
   const part = readQualifier(tokens, at)
   const start = part === undefined ? at : (afterOf(tokens, part.end) ?? at)
   const inner = (part?.parts ?? []).map(({ text }) => text)

@@ -26,7 +26,9 @@ export function cite(
   }
   const kept = designator.plural ? elements : elements.slice(0, elements.findIndex(({ alone }) => alone) >>> 0)
   const end = kept.at(-1)?.to ?? last.to
-  if (after === 'non-statutory' || isBody(tokens, end)) return { citations: [], end }
+  // `Article 29 Working Party`: a body named after a provision.
+  const isBody = tokens.reads(end, 'working') && tokens.reads(end + 1, 'party', 'group')
+  if (after === 'non-statutory' || isBody) return { citations: [], end }
   return { citations: kept.flatMap((element) => citationsOf(tokens, element, designator, undefined, confidence)), end }
 }
 
@@ -79,9 +81,4 @@ function hyphenIsRange({ plural, hyphenated, ranged }: Designator, act: string |
   if (act !== undefined && /^cfr:\d+$/.test(act)) return act !== 'cfr:41'
   if (act !== undefined && !act.startsWith('name:')) return !/^(?:fr|usc|cfr):/.test(act)
   return plural && hyphenated !== true
-}
-
-/** `Article 29 Working Party`: a body named after a provision. */
-function isBody(tokens: TokenStream, at: number): boolean {
-  return tokens.reads(at, 'working') && tokens.reads(at + 1, 'party', 'group')
 }

@@ -83,7 +83,6 @@ export class TokenStream {
     return this.#tokens.length
   }
 
-  /** The token at this position; undefined outside. */
   get(at: number): Token | undefined {
     return this.#tokens[at]
   }
@@ -92,7 +91,6 @@ export class TokenStream {
     return this.#tokens.slice(from, to)
   }
 
-  /** Whether a token passes the test. */
   some(test: (token: Token, at: number) => boolean): boolean {
     return this.#tokens.some(test)
   }

@@ -36,7 +36,6 @@ export interface VersionWords {
   readonly languages?: readonly string[]
 }
 
-/** A name of an act. */
 interface Name {
   readonly act: string
   readonly written: string

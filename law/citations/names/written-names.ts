@@ -3,7 +3,7 @@ import { readGermanName } from '#law/citations/grammars/de.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchName } from '#law/citations/grammars/fr.ts'
 import { endOfForeignName, LANGUAGES, languagesIn } from '#law/citations/lexer/languages.ts'
-import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
+import { FUNCTION_WORD_FORMS, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import type { ActAliases } from './aliases.ts'
 import { isTreaty, LEGAL_NOUNS } from './nouns.ts'
@@ -87,7 +87,9 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
       const numbered = index > at && LEGAL_NOUNS.has(tokens.text(index)) ? readEuAct(tokens, index) : undefined
       if (numbered !== undefined) return numbered
       const listed = index > at ? aliases.find(tokens, index) : undefined
-      if (listed !== undefined && isOrigin(tokens, at, index)) return listed
+      // Only a country stands before it: `the UK Data Protection Act 2018`.
+      const isOrigin = ({ kind, text }: Token): boolean => kind === 'sign' || ORIGINS.test(text)
+      if (listed !== undefined && tokens.slice(at, index).every(isOrigin)) return listed
       if (listed !== undefined && !tokens.isCapitalised(index - 1)) return undefined
       const isNoun = LEGAL_NOUNS.has(tokens.text(index))
       const isDesignator = isNoun || (index > at && readDesignator(tokens, index) !== undefined)
@@ -131,11 +133,6 @@ function isHyphenated(tokens: TokenStream, at: number): boolean {
 function isPossessive(tokens: TokenStream, at: number): boolean {
   if (!tokens.reads(at, "'") || !tokens.reads(at + 1, 's') || !tokens.isGlued(at + 1)) return false
   return tokens.isCapitalised(at + 2) && !LEGAL_NOUNS.has(tokens.text(at + 2))
-}
-
-/** Whether only a country stands before the name of a listed act: `the UK Data Protection Act 2018`. */
-function isOrigin(tokens: TokenStream, from: number, to: number): boolean {
-  return tokens.slice(from, to).every(({ kind, text }) => kind === 'sign' || ORIGINS.test(text))
 }
 
 /** `Markets Rules (“MKT”)`, `Freight Act (FA)`: the listed act that brackets give for a name, or the name itself. */

@@ -54,7 +54,6 @@ export function readList(tokens: TokenStream, designator: Designator): Element[]
   return elements
 }
 
-/** The first element of a list. */
 export function readFirst(tokens: TokenStream, designator: Designator): Element | undefined {
   const designation = readNumber(tokens, designator.end, designator)
   return designation === undefined || startsCitation(tokens, designation.end)

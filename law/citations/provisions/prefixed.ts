@@ -20,7 +20,9 @@ export function readPrefixed(tokens: TokenStream, at: number): Provisions | unde
   if (first === undefined || index === undefined) return undefined
   const outer: Part[] = []
   for (let level = 0; level < LEVELS_MAX; level += 1) {
-    const next: number | undefined = afterOf(tokens, index) ?? (isSchedule(tokens, index) ? index : undefined)
+    // `para. 22 Schedule 36 FA 2004`: before a schedule, `of` may be missing.
+    const schedule = readDesignator(tokens, index)?.kind === 'schedule' ? index : undefined
+    const next: number | undefined = afterOf(tokens, index) ?? schedule
     if (next === undefined) return undefined
     const qualifier: Qualified | undefined = readQualifier(tokens, next)
     if (qualifier === undefined) return withDesignator(tokens, next, innermost, outer)
@@ -28,11 +30,6 @@ export function readPrefixed(tokens: TokenStream, at: number): Provisions | unde
     index = qualifier.end
   }
   return undefined
-}
-
-/** `para. 22 Schedule 36 FA 2004`: before a schedule, `of` may be missing. */
-function isSchedule(tokens: TokenStream, at: number): boolean {
-  return readDesignator(tokens, at)?.kind === 'schedule'
 }
 
 function readInnermost(tokens: TokenStream, at: number): Element[] {

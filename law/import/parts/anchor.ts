@@ -23,7 +23,6 @@ export function sourceAnchor(
   return `${canonicalUrl}#${encodedFragment(publisherFragment)}${part > 1 ? directive : ''}`
 }
 
-/** Separates a URL from its fragment. */
 export function withoutFragment(url: string): { readonly base: string; readonly fragment: string | undefined } {
   const hash = url.indexOf('#')
   return hash === -1

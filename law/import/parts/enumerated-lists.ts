@@ -47,12 +47,14 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
     const isRow = /^\s*\||\s\|(?:\s|$)/.test(line)
     const before = (): string => text.slice(open.at(-1)?.itemStart ?? from, index)
     const place = { indent, at: index, leadIn: () => introduction(before(), separator) }
-    if (isRow) open = withRow(open, line, { ...place, leadIn: () => lastOf(before(), separator) })
+    const lastBefore = (): string => before().trim().split(separator).at(-1)?.trim() ?? ''
+    if (isRow) open = withRow(open, line, { ...place, leadIn: lastBefore })
     else if (line.trim() !== '') open = open.filter(({ style }) => style !== TABLE)
     if (isRow) previous = line
     else if (items.length > 0) open = withItem(open, items, place)
     else if (afterBlank && line.trim() !== '') {
-      const ended = open.findIndex((list) => isHanging(list) && list.indent >= indent)
+      // Numbers in brackets count paragraphs, whose lines are rarely indented.
+      const ended = open.findIndex((list) => (list.hanging ?? !list.style.startsWith('(')) && list.indent >= indent)
       if (ended !== -1) open = open.slice(0, ended)
       if (open.length === 0 && !INTRODUCES.test(previous)) from = index
     } else if (line.trim() !== '') {
@@ -102,11 +104,6 @@ function withRow(open: readonly OpenList[], line: string, { indent, at, leadIn }
     ...open,
     { style: TABLE, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at, head: line.trim() },
   ]
-}
-
-/** Numbers in brackets count paragraphs, whose lines are rarely indented. */
-function isHanging({ hanging, style }: OpenList): boolean {
-  return hanging ?? !style.startsWith('(')
 }
 
 interface ItemPlace {
@@ -171,10 +168,6 @@ function numbersOf(line: string): readonly Numbered[] {
 
 function indentOf(line: string): number {
   return line.length - line.trimStart().length
-}
-
-function lastOf(before: string, separator: RegExp): string {
-  return before.trim().split(separator).at(-1)?.trim() ?? ''
 }
 
 /** Returns the last paragraph before a list, unless it ends a sentence or holds no word. */

@@ -96,7 +96,7 @@ function clauses(text: string): readonly number[] {
       return (
         ENUMERATOR.test(after) ||
         ENUMERATOR_ALONE.test(after) ||
-        (/[.;:!?»”"]$/u.test(before) && /^\s*[\p{Lu}‘“„«"']/u.test(after) && !endsInAbbreviation(before))
+        (/[.;:!?»”"]$/u.test(before) && /^\s*[\p{Lu}‘“„«"']/u.test(after) && !ENDS_IN_ABBREVIATION.test(before))
       )
     })
     .map(({ start }) => start)
@@ -114,15 +114,11 @@ function sentences(text: string, language: string): readonly number[] {
       (index) =>
         index > 0 &&
         /^[^\d\p{Ll}]/u.test(joined.slice(index, index + 2)) &&
-        !endsInAbbreviation(joined.slice(Math.max(0, index - 12), index)),
+        !ENDS_IN_ABBREVIATION.test(joined.slice(Math.max(0, index - 12), index)),
     )
 }
 
 const ENDS_IN_ABBREVIATION = new RegExp(String.raw`(?:^|[\s(])(?:${ABBREVIATIONS.join('|')})\.\s*$`, 'u')
-
-function endsInAbbreviation(before: string): boolean {
-  return ENDS_IN_ABBREVIATION.test(before)
-}
 
 function lines(text: string): readonly number[] {
   return linesBetween(text, /\r?\n/g)

@@ -88,7 +88,6 @@ function bytesOf(file: number, start: number, length: number): Buffer {
 /** Most lines end in the first block. */
 const LINE_BLOCK_BYTES = 8_192
 
-/** The bytes from an offset to the end of its line. */
 function lineAt(file: number, offset: number): string {
   const blocks: Buffer[] = []
   for (let at = offset; at - offset <= IMPORT_BOUNDS.lineBytesMax; at += LINE_BLOCK_BYTES) {

@@ -2,7 +2,6 @@ import type { TextPart } from '../parts/parts.ts'
 import type { SourceRecord } from '../record/record.ts'
 import { withoutSpace } from '#law/readers/text.ts'
 
-/** What quote verification reads of a record. */
 type Quote = Pick<SourceRecord, 'text'> & { readonly captured: Pick<SourceRecord['captured'], 'format' | 'text'> }
 
 /**

@@ -15,7 +15,7 @@ import { locationOf, shownLocation, type RecordLocation } from '#law/import/repo
 import { orderKeyOf } from '#law/import/staging/rows.ts'
 import type { StagedRow, Staging } from '#law/import/staging/staging.ts'
 import { sameApartFromSpace } from '#law/readers/text.ts'
-import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#law/sources/list.ts'
+import { FORMATS_OF_SOURCES } from '#law/sources/list.ts'
 import { instantOf } from '../mapping/dates.ts'
 import { createFieldReader, type RecordFields, type Unusable } from './fields.ts'
 import { isQuoteVerified } from './quote-verification.ts'
@@ -31,7 +31,6 @@ export interface StageInput {
   /** Names of files in the source folder that are not read, for the report. */
   readonly leftOut?: readonly string[]
   readonly signal?: AbortSignal | undefined
-  /** Called for every record read. */
   readonly onRecord?: () => void
 }
 
@@ -46,10 +45,9 @@ export async function* stageSources(
 ): AsyncGenerator<Finding> {
   const { mapping, snapshots, signal, leftOut = [] } = input
   const stage = createStager(input, staging, file)
-  for (const source of leftOut) {
-    const skip = mayBelongToCorpus(source, mapping.format) ? 'lost' : 'intended'
-    yield { kind: 'skipped', skip, entry: { source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] } }
-  }
+  const { mayBelong, leftOut: reason } = FORMATS_OF_SOURCES[mapping.format]
+  for (const source of leftOut)
+    yield { kind: 'skipped', skip: mayBelong(source) ? 'lost' : 'intended', entry: { source, line: 1, reason } }
   for (const [index, snapshot] of snapshots.entries()) {
     const source = snapshot.sourceName
     yield { kind: 'file' }

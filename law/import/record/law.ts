@@ -107,7 +107,7 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
       kind: 'record',
       line: provision.line,
       id,
-      title: isNamed(provision, text, cited) ? provision.heading : '',
+      title: isNamed(provision, text, cited.untitled) ? provision.heading : '',
       text,
       captured: { format: 'law', text: capturedText(joined, provision), place: placesOf(provision) },
       values: new Map([
@@ -126,21 +126,12 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
 }
 
 /** Whether a provision has a heading of its own: not the title of its document, and not all of its text. */
-function isNamed({ kind, heading }: Provision, text: string, cited: NamedProvision['cited']): boolean {
-  const isTitle = 'untitled' in cited && cited.untitled === ''
-  return kind !== 'document' && !isTitle && heading !== text.trim()
+function isNamed({ kind, heading }: Provision, text: string, untitled: string | undefined): boolean {
+  return kind !== 'document' && untitled !== '' && heading !== text.trim()
 }
 
 function nameOf({ label, heading }: Provision): string {
   return heading.startsWith(label) ? heading : `${label} ${heading}`.trim()
-}
-
-interface NamedProvision {
-  readonly provision: Provision
-  readonly id: string
-  readonly citation: Citation
-  /** The citation, or what follows the title of the document in it: `source.yaml` may state another title. */
-  readonly cited: { readonly label: string } | { readonly untitled: string }
 }
 
 /**
@@ -148,7 +139,7 @@ interface NamedProvision {
  * above them. A citation that is no reference, such as a heading, is qualified by its ancestors where another one is the
  * same, then by a number; a reference that is used again stays, so that the import asks.
  */
-function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
+function namedProvisions(read: ReadDocument) {
   const records = read.provisions.filter(({ text }) => text !== undefined && text.trim() !== '')
   const cited = records.map((provision) => ({ provision, citation: read.cite(provision) }))
   const anchors = countsOf(cited.map(({ provision: { anchor } }) => anchor))
@@ -167,7 +158,9 @@ function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
     const qualifiers = [name, ...ancestors, own].filter((part) => part !== '').join(', ')
     const label = qualifiers.slice(-IMPORT_BOUNDS.citationCharactersMax)
     const unique = isShared ? numbers(label) : label
-    return { provision, id, citation, cited: isTitled ? { untitled: unique } : { label: unique } }
+    // `source.yaml` may state another title of the document than the citation begins with.
+    const cited = isTitled ? { untitled: unique } : { label: unique }
+    return { provision, id, citation, cited }
   })
 }
 

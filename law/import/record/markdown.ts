@@ -138,12 +138,12 @@ function pathOf({ parents, heading }: Section, title: string): string {
 function provisionOf(section: Section, prefix: string | undefined): readonly (readonly [string, string])[] {
   const headings = [section.heading, ...section.parents.toReversed()]
   for (const [above, heading] of headings.entries()) {
-    const found = headingReference(heading, prefix)
-    if (found.kind !== 'reference') continue
-    if (above === 0) return [['section.reference', found.reference]]
+    const { reference } = headingReference(heading, prefix)
+    if (reference === undefined) continue
+    if (above === 0) return [['section.reference', reference]]
     const below = headings.slice(0, above).toReversed().map(shortened).join(', ')
     return [
-      ['section.within', found.reference],
+      ['section.within', reference],
       ['section.below', below],
     ]
   }
@@ -153,8 +153,8 @@ function provisionOf(section: Section, prefix: string | undefined): readonly (re
 /** @throws UnreadableFile for a heading, or a line below it, that names a provision in an unclear way. */
 function assertReferencesClear({ heading, parents, text, line }: Section, prefix: string | undefined): void {
   for (const each of [heading, ...parents]) {
-    const found = headingReference(each, prefix)
-    if (found.kind === 'fault') throw new UnreadableFile(found.reason, { line })
+    const { fault: reason } = headingReference(each, prefix)
+    if (reason !== undefined) throw new UnreadableFile(reason, { line })
   }
   if (prefix !== undefined && text.split('\n').some((each) => isBoldHeading(each, prefix)))
     throw new UnreadableFile('a numbered line in bold below this heading: write # before it', { line })
@@ -201,13 +201,11 @@ function offsetsOf(file: string, bodyStart: number, kept: readonly TextRange[]):
   return (index) => offsets[trimmed + index] ?? 0
 }
 
-/** What a heading says about the provision that its text belongs to. */
-type HeadingReference =
-  /** The heading names none. */
-  | { readonly kind: 'none' }
-  | { readonly kind: 'reference'; readonly reference: string }
-  /** The heading begins as a provision does, and its number is not understood. */
-  | { readonly kind: 'fault'; readonly reason: string }
+/** The provision that a heading names, or why its number is not understood; neither: it names none. */
+interface HeadingReference {
+  readonly reference?: string
+  readonly fault?: string
+}
 
 /**
  * The number of a provision after the prefix: `2.1`, `§ 12a`, `3 (2)`, `4 bis`, `5-1(a)`. A group in brackets has at
@@ -224,16 +222,16 @@ const READ_MAX = 200
 
 /** Returns the reference of a heading, whose escapes are resolved, under the prefix of its document's citations. */
 function headingReference(written: string, prefix: string | undefined): HeadingReference {
-  if (prefix === undefined) return { kind: 'none' }
+  if (prefix === undefined) return {}
   const heading = written.slice(0, 2 * prefix.length + READ_MAX)
   const number = heading.startsWith(prefix) ? NUMBER.exec(heading.slice(prefix.length))?.[0] : undefined
   if (number !== undefined)
     return AFTER_NUMBER.test(heading.slice(prefix.length + number.length))
-      ? { kind: 'reference', reference: `${prefix}${number}` }
-      : { kind: 'fault', reason: UNCLEAR_NUMBER }
+      ? { reference: `${prefix}${number}` }
+      : { fault: UNCLEAR_NUMBER }
   const [whole, start] = [folded(heading), folded(prefix)]
   const looksNumbered = start !== '' && whole.startsWith(start) && /^[.§]*\d/.test(whole.slice(start.length))
-  return looksNumbered ? { kind: 'fault', reason: UNCLEAR_PREFIX } : { kind: 'none' }
+  return looksNumbered ? { fault: UNCLEAR_PREFIX } : {}
 }
 
 const UNCLEAR_NUMBER =
@@ -247,10 +245,7 @@ function folded(text: string): string {
 
 /** True for a line of text that is a numbered heading in bold. */
 function isBoldHeading(line: string, prefix: string): boolean {
-  const marks = /^\s*(?:\*\*|__)/.exec(line)
-  return (
-    marks !== null &&
-    /(?:\*\*|__)\s*$/.test(line) &&
-    headingReference(line.replaceAll(/[*_]/g, '').trim(), prefix).kind !== 'none'
-  )
+  if (!/^\s*(?:\*\*|__)/.test(line) || !/(?:\*\*|__)\s*$/.test(line)) return false
+  const { reference, fault: reason } = headingReference(line.replaceAll(/[*_]/g, '').trim(), prefix)
+  return (reference ?? reason) !== undefined
 }

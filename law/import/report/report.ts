@@ -28,9 +28,7 @@ const lossSchema = locationSchema.extend({
 
 const counts = z.record(z.string(), z.int())
 
-/** Schema of the report of an import, as it is stored too. */
 export const importReportSchema = z.object({
-  /** Files read. */
   files: z.int(),
   /**
    * JSONL lines or Markdown sections: `skipped` and those that became passages. A file that is unreadable as a whole, or

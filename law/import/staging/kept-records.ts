@@ -102,7 +102,6 @@ const totalsSchema = z.object({
   revisions: z.int(),
   ends_derived: z.int(),
 })
-/** Counts of the kept records. */
 export type StagedTotals = z.infer<typeof totalsSchema>
 
 export function readTotals({ connection }: Staging): StagedTotals {

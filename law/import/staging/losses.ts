@@ -6,7 +6,6 @@ import { locationSchema, rowsOf, type StagedLocation, type Staging } from './sta
  * text that takes effect on that day has its provision, by name or by citation.
  */
 const derivedSchema = locationSchema.extend({ effective_to: z.int(), restated: z.int().transform((one) => one === 1) })
-export type DerivedEnd = z.infer<typeof derivedSchema>
 
 /** The indexes of provisions and citations exist once the kept records are ordered and the notices are read. */
 const DERIVED_ENDS = `
@@ -22,9 +21,7 @@ from kept_record p join record r on r.seq = p.seq
 where p.derived = 1 order by r.seq`
 
 /** Yields the kept records whose end is derived, in the order of the sources. */
-export function readDerivedEnds(staging: Staging): Generator<DerivedEnd> {
-  return rowsOf(staging, DERIVED_ENDS, derivedSchema)
-}
+export const readDerivedEnds = (staging: Staging) => rowsOf(staging, DERIVED_ENDS, derivedSchema)
 
 const ONLY_OUTRANKED = `
 select r.source, r.line, r.id from record r join outranked o on o.seq = r.seq
@@ -34,9 +31,7 @@ where r.kept = 0 and not exists (
 ) order by r.seq`
 
 /** Yields the records that give way to a source with precedence which holds nothing of their provision. */
-export function readOnlyOutranked(staging: Staging): Generator<StagedLocation> {
-  return rowsOf(staging, ONLY_OUTRANKED, locationSchema)
-}
+export const readOnlyOutranked = (staging: Staging) => rowsOf(staging, ONLY_OUTRANKED, locationSchema)
 
 const LEFT_OUT = `
 select r.source, r.line, r.id, o.by,

@@ -76,17 +76,13 @@ order by r.order_key, d.uuid, v.uuid, p.ordinal`,
 const orderedSchema = keptSchema.extend({ revision_id: z.string(), document_passages: z.int() })
 
 /** Yields the kept records in the row order of an artifact, after the id of every revision is noted. */
-export function recordsInRowOrder(staging: Staging): Generator<z.infer<typeof orderedSchema>> {
-  return rowsOf(staging, IN_ROW_ORDER, orderedSchema)
-}
+export const recordsInRowOrder = (staging: Staging) => rowsOf(staging, IN_ROW_ORDER, orderedSchema)
 
 const DOCUMENTS = 'select uuid as id, key from document where passages > 0 order by uuid'
 const documentSchema = z.object({ id: z.string(), key: z.string() })
 
 /** Yields the documents that hold a passage. */
-export function stagedDocuments(staging: Staging): Generator<z.infer<typeof documentSchema>> {
-  return rowsOf(staging, DOCUMENTS, documentSchema)
-}
+export const stagedDocuments = (staging: Staging) => rowsOf(staging, DOCUMENTS, documentSchema)
 
 /** Returns bytes that compare as the code units of the texts do, one after the other. No text holds a NUL. */
 export function orderKeyOf(texts: readonly string[]): Uint8Array {

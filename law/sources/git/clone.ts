@@ -97,7 +97,9 @@ async function historyOf(
   })
   for await (const { path, commit, blob } of changes) {
     if (path === MANIFEST) manifest = blob
-    if (!isLaw(path) || (only !== undefined && !matchesGlob(path, only))) continue
+    // What stands at the root, or is hidden, describes the repository.
+    const isLaw = path.endsWith('.md') && path.includes('/') && !/(?:^|\/)\./.test(path)
+    if (!isLaw || (only !== undefined && !matchesGlob(path, only))) continue
     versions += 1
     if (versions > GIT_BOUNDS.filesMax)
       throw new OperatorError(`more than ${GIT_BOUNDS.filesMax} versions of files: name fewer with --only`)
@@ -121,11 +123,6 @@ async function historyOf(
   }
   assertUnique(revisions)
   return { commits: new Set(commits.map(({ id }) => id)), revisions, held }
-}
-
-/** Markdown in a folder; what stands at the root, or is hidden, describes the repository. */
-function isLaw(path: string): boolean {
-  return path.endsWith('.md') && path.includes('/') && !/(?:^|\/)\./.test(path)
 }
 
 /** @throws OperatorError naming what of the manifest is not understood: paths read by other rules would be wrong. */

@@ -128,7 +128,7 @@ function compared(before: Tree, bytes: Buffer, idBytes: number): ReturnType<type
   const starts = before.starts.filter((start) => start < from)
   for (let start = from; start < end;) {
     const now = entryAt(bytes, start, idBytes)
-    if (now.end > end) throw notATree()
+    if (now.end > end) throw new OperatorError(NOT_A_TREE)
     starts.push(start)
     start = now.end
     const was = old.get(now.name)
@@ -140,9 +140,7 @@ function compared(before: Tree, bytes: Buffer, idBytes: number): ReturnType<type
   return { changed, starts }
 }
 
-function notATree(): OperatorError {
-  return new OperatorError(`a tree of the clone holds an entry that is no name of a file: run "git fsck" in it`)
-}
+const NOT_A_TREE = 'a tree of the clone holds an entry that is no name of a file: run "git fsck" in it'
 
 /** @throws OperatorError for a name that no file of a checkout could have. */
 function entryAt(bytes: Buffer, start: number, idBytes: number): Entry {
@@ -151,7 +149,7 @@ function entryAt(bytes: Buffer, start: number, idBytes: number): Entry {
   const end = zero + 1 + idBytes
   const name = bytes.toString('utf8', space + 1, zero)
   if (space === -1 || zero === -1 || end > bytes.length || /^(?:\.{0,2}|\.git)$|[/\\\p{Cc}]/u.test(name))
-    throw notATree()
+    throw new OperatorError(NOT_A_TREE)
   return { name, mode: bytes.toString('latin1', start, space), id: bytes.toString('hex', zero + 1, end), end }
 }
 

@@ -7,16 +7,19 @@ import { assertWithin, type SourceRoots } from '../roots.ts'
 import { GIT_BOUNDS } from './bounds.ts'
 import { startCatFile } from './cat-file.ts'
 
-export type ObjectKind = 'commit' | 'tree' | 'blob'
+const BYTES_MAX = {
+  commit: GIT_BOUNDS.commitBytesMax,
+  tree: GIT_BOUNDS.treeBytesMax,
+  blob: GIT_BOUNDS.blobBytesMax,
+}
 
 /** The objects of a clone. Whoever opens them closes them. */
 export type GitObjects = Awaited<ReturnType<typeof openObjects>>
 
 /** Whether a folder is a git repository with or without a work tree. */
 export async function isClone(path: string): Promise<boolean> {
-  const found = async (name: string): Promise<boolean> =>
-    (await lstat(join(path, name)).catch(() => undefined)) !== undefined
-  return (await found('.git')) || ((await found('HEAD')) && (await found('objects')))
+  const has = (name: string): Promise<boolean> => exists(join(path, name))
+  return (await has('.git')) || ((await has('HEAD')) && (await has('objects')))
 }
 
 /**
@@ -47,8 +50,8 @@ export async function openObjects(path: string, roots: SourceRoots = 'own rights
     /** Id of the commit that is checked out. */
     head,
     /** @throws OperatorError for an object that is missing, damaged, too large or of another kind. */
-    read: async (id: string, kind: ObjectKind): Promise<Buffer> => {
-      const found = await reader.read(id, boundOf(kind))
+    read: async (id: string, kind: keyof typeof BYTES_MAX): Promise<Buffer> => {
+      const found = await reader.read(id, BYTES_MAX[kind])
       if (found === undefined) {
         const why = isShallow
           ? 'it is shallow: run "git fetch --unshallow" in it'
@@ -71,19 +74,6 @@ export async function openObjects(path: string, roots: SourceRoots = 'own rights
   }
 }
 
-function boundOf(kind: ObjectKind): number {
-  switch (kind) {
-    case 'commit':
-      return GIT_BOUNDS.commitBytesMax
-    case 'tree':
-      return GIT_BOUNDS.treeBytesMax
-    case 'blob':
-      return GIT_BOUNDS.blobBytesMax
-    default:
-      return kind satisfies never
-  }
-}
-
 async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined
 }
@@ -96,9 +86,8 @@ const LEADS_OUT = 'leads out of the folder: name the repository itself'
 
 async function gitFolderOf(root: string): Promise<string> {
   const own = join(root, '.git')
+  if (!(await isClone(root))) throw new OperatorError(`${root} is no clone: it has no .git`)
   const found = await lstat(own).catch(() => undefined)
-  if (found === undefined && !((await exists(join(root, 'HEAD'))) && (await exists(join(root, 'objects')))))
-    throw new OperatorError(`${root} is no clone: it has no .git`)
   const stated =
     found?.isFile() === true ? /^gitdir: (.+?)\s*$/.exec((await readFile(own, 'utf8')).slice(0, 4096)) : null
   const folder = found === undefined ? root : stated?.[1] === undefined ? own : resolve(root, stated[1])

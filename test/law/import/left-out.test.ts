@@ -6,11 +6,11 @@ import { beforeAll, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { importCorpus } from '#operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
-import { LEFT_OUT_REASONS } from '#law/sources/list.ts'
+import { FORMATS_OF_SOURCES } from '#law/sources/list.ts'
 import { line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 import { openOperatorHarness } from '#test/support/operator-cli.ts'
-import { folderOfFile } from '#test/support/folder.ts'
+import { folderOfFile, folderWith } from '#test/support/folder.ts'
 
 const folder = folderOfFile()
 const source = join(folder, 'source')
@@ -77,15 +77,13 @@ test('a draft in a hidden folder never takes the place of the real provision', a
 })
 
 test('a folder of JSONL parts is imported whole; other JSONL is left out, and lost if named like a part', async () => {
-  const parts = join(folder, 'parts')
-  mkdirSync(parts)
-  for (const [name, id] of Object.entries({
-    'corpus-1.jsonl': 'a',
-    'corpus-2.jsonl': 'b',
-    'queries.jsonl': 'q',
-    'corpus_3.jsonl': 'c',
-  }))
-    writeFileSync(join(parts, name), line(id, `Rule ${id}: every hive is registered.`, { section: id }))
+  const part = (id: string): string => line(id, `Rule ${id}: every hive is registered.`, { section: id })
+  const parts = folderWith({
+    'corpus-1.jsonl': part('a'),
+    'corpus-2.jsonl': part('b'),
+    'queries.jsonl': part('q'),
+    'corpus_3.jsonl': part('c'),
+  })
   const mapping = join(folder, 'mapping.json')
   writeFileSync(mapping, JSON.stringify(smallMapping()))
   const store = createArtifactStore(pathToFileURL(join(folder, 'parts-store')).href)
@@ -94,6 +92,10 @@ test('a folder of JSONL parts is imported whole; other JSONL is left out, and lo
   const { report } = await importCorpus(harness.operator, { ...input, acceptLoss: ['corpus_3.jsonl:1'] })
   expect(report).toMatchObject({ files: 2, passages: 2, skipped: 2, lost: 1 })
   expect(report.entries).toEqual(
-    ['corpus_3.jsonl', 'queries.jsonl'].map((name) => ({ source: name, line: 1, reason: LEFT_OUT_REASONS.jsonl })),
+    ['corpus_3.jsonl', 'queries.jsonl'].map((name) => ({
+      source: name,
+      line: 1,
+      reason: FORMATS_OF_SOURCES.jsonl.leftOut,
+    })),
   )
 })

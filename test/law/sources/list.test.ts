@@ -1,25 +1,11 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listSource, mayBelongToCorpus, type SourceFormat } from '#law/sources/list.ts'
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { FORMATS_OF_SOURCES, listSource, type SourceFormat } from '#law/sources/list.ts'
+import { folderWith } from '#test/support/folder.ts'
 
-let root: string
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'list-'))
-})
-afterAll(async () => {
-  await rm(root, { recursive: true })
-})
-
-async function folder(names: readonly string[], name = 'corpus-'): Promise<string> {
-  const path = await mkdtemp(join(root, name))
-  for (const each of names) {
-    await mkdir(dirname(join(path, each)), { recursive: true })
-    await writeFile(join(path, each), 'Text.')
-  }
-  return path
-}
+const folder = (...names: readonly string[]): string =>
+  folderWith(Object.fromEntries(names.map((name) => [name, 'Text.'])))
 
 async function listed(path: string, format: SourceFormat) {
   const { files, leftOut } = await listSource(path, format)
@@ -28,12 +14,12 @@ async function listed(path: string, format: SourceFormat) {
 
 describe('a folder of Markdown', () => {
   test('gives every Markdown file of the tree, sorted, named by its path with forward slashes', async () => {
-    const path = await folder(['b.md', 'a/z.md', 'a/y.md', 'notes.txt'])
+    const path = folder('b.md', 'a/z.md', 'a/y.md', 'notes.txt')
     expect(await listed(path, 'markdown')).toEqual({ read: ['a/y.md', 'a/z.md', 'b.md'], leftOut: ['notes.txt'] })
   })
 
   test('has each visible file either read or left out by name, whatever the case of its ending', async () => {
-    const path = await folder(['a.md', 'B.MD', 'c.markdown', 'sub/e.Md', 'notes.txt', 'sub/mdfile'])
+    const path = folder('a.md', 'B.MD', 'c.markdown', 'sub/e.Md', 'notes.txt', 'sub/mdfile')
     expect(await listed(path, 'markdown')).toEqual({
       read: ['B.MD', 'a.md', 'c.markdown', 'sub/e.Md'],
       leftOut: ['notes.txt', 'sub/mdfile'],
@@ -44,8 +30,8 @@ describe('a folder of Markdown', () => {
 test.each(['markdown', 'jsonl'] as const)(
   'a link to a folder is refused rather than its files left out: %s',
   async (format) => {
-    const path = await folder(['a.md', 'corpus.jsonl'])
-    await symlink(await folder(['b.md', 'corpus-2.jsonl']), join(path, 'linked'))
+    const path = folder('a.md', 'corpus.jsonl')
+    await symlink(folder('b.md', 'corpus-2.jsonl'), join(path, 'linked'))
     await expect(listSource(path, format)).rejects.toThrow(/link to a folder/)
   },
 )
@@ -62,26 +48,26 @@ test.each([
     ['logo.png', 'a/B.JPEG', 'queries.jsonl', 'a.yml'],
   ],
 ] as const)('a file that is left out of %s counts as lost only if it may be meant', (format, meant, beside) => {
-  expect([...meant, ...beside].filter((name) => mayBelongToCorpus(name, format))).toEqual(meant)
+  expect([...meant, ...beside].filter(FORMATS_OF_SOURCES[format].mayBelong)).toEqual(meant)
 })
 
 describe('a hidden file or folder', () => {
   const HIDDEN = ['.a.md', '.history/x.md', 'sub/.x/deep/y.md', '.notes', '.git/config', '.history/corpus.jsonl']
 
   test.each(['markdown', 'jsonl'] as const)('is neither read nor listed as left out: %s', async (format) => {
-    const path = await folder([...HIDDEN, 'real.md', 'corpus.jsonl'])
+    const path = folder(...HIDDEN, 'real.md', 'corpus.jsonl')
     const { read, leftOut } = await listed(path, format)
     expect(read).toEqual([format === 'markdown' ? 'real.md' : 'corpus.jsonl'])
     expect(leftOut).toEqual(format === 'markdown' ? ['corpus.jsonl'] : [])
   })
 
   test('does not hide what lies above the source', async () => {
-    const path = await folder(['a.md'], '.hidden-')
+    const path = join(folder('.hidden/a.md'), '.hidden')
     expect((await listed(path, 'markdown')).read).toEqual(['a.md'])
   })
 
   test('may hold the content of a link that is not hidden, as in a mounted ConfigMap', async () => {
-    const path = await folder(['..2026/a.md'])
+    const path = folder('..2026/a.md')
     await symlink('..2026', join(path, '..data'))
     await symlink('..data/a.md', join(path, 'a.md'))
     expect(await listed(path, 'markdown')).toEqual({ read: ['a.md'], leftOut: [] })
@@ -90,7 +76,7 @@ describe('a hidden file or folder', () => {
 
 describe('a JSONL source', () => {
   test('is the file itself', async () => {
-    const path = await folder(['corpus.jsonl', 'other.jsonl'])
+    const path = folder('corpus.jsonl', 'other.jsonl')
     expect(await listed(join(path, 'other.jsonl'), 'jsonl')).toEqual({ read: ['other.jsonl'], leftOut: [] })
   })
 
@@ -106,18 +92,18 @@ describe('a JSONL source', () => {
       'parts/corpus-7.jsonl',
       'queries.jsonl',
     ]
-    const path = await folder([...leftOut, ...read, 'qrels.tsv', 'logo.png'])
+    const path = folder(...leftOut, ...read, 'qrels.tsv', 'logo.png')
     expect(await listed(path, 'jsonl')).toEqual({ read, leftOut })
   })
 
   test('needs no corpus.jsonl beside its parts', async () => {
-    const path = await folder(['corpus-1.jsonl', 'corpus-2.jsonl'])
+    const path = folder('corpus-1.jsonl', 'corpus-2.jsonl')
     expect((await listed(path, 'jsonl')).read).toEqual(['corpus-1.jsonl', 'corpus-2.jsonl'])
   })
 })
 
 test('a source with nothing to read is refused with what is missing', async () => {
-  const path = await folder(['notes.txt', 'queries.jsonl'])
+  const path = folder('notes.txt', 'queries.jsonl')
   await expect(listSource(path, 'jsonl')).rejects.toThrow(/holds no corpus\.jsonl and no corpus-<digits>\.jsonl/)
   await expect(listSource(path, 'markdown')).rejects.toThrow(/holds no Markdown file/)
   await expect(listSource(join(path, 'nowhere'), 'jsonl')).rejects.toThrow(/name an existing file or folder/)

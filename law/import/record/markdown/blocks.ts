@@ -29,7 +29,8 @@ interface BlockWarning {
  * @throws UnreadableFile where it is not clear where its headings are.
  */
 export function blocksOf(body: string, firstLine: number) {
-  const starts = lineStarts(body)
+  // Lines end in LF, CR or CRLF (CommonMark 0.31, section 2.1).
+  const starts = [0, ...Array.from(body.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length)]
   const headings: HeadingLine[] = []
   const comments: Comment[] = []
   const warnings: BlockWarning[] = []
@@ -67,7 +68,8 @@ export function blocksOf(body: string, firstLine: number) {
     if (token.type !== 'heading_open') continue
     if (token.level > 0) refuse(from, HEADING_IN_BLOCK)
     if (!token.markup.startsWith('#')) refuse(from, UNDERLINED)
-    const written = withoutComments(tokens[index + 1]?.content ?? '')
+    const content = tokens[index + 1]?.content ?? ''
+    const written = createCutter(content, commentsIn(content, 'markdown').comments)(0, content.length).trim()
     headings.push({ from, to, level: Number(token.tag.slice(1)), written })
     for (let line = from; line < to; line += 1) passed.add(line)
   }
@@ -90,10 +92,6 @@ function withLine(body: string, { start, end, rule }: Comment): Comment {
 const LINE_ENDS_MAX = 80
 const BLANK_LINES = /[ \t]*(?:\r?\n[ \t]*)*\r?\n(?=[ \t]*\S)/y
 
-function withoutComments(content: string): string {
-  return createCutter(content, commentsIn(content, 'markdown').comments)(0, content.length).trim()
-}
-
 /** True if words end with a mark that ends a sentence, before brackets and quotes, or a publisher's anchor. */
 export function endsLikeSentence(words: string): boolean {
   return /[.;:!?。．！？；：؟۔।…][\p{Pe}\p{Pf}"'*_]*$/u.test(words.replace(/\{#[^\s{}]*\}$/, '').trimEnd())
@@ -111,11 +109,6 @@ function headingInFence(firstLine: number, lines: readonly string[]): readonly B
   if (index === -1) return []
   const message = `this line looks like a heading, but is text of the code fence that starts on line ${firstLine}`
   return [{ line: firstLine + index, message }]
-}
-
-/** Offsets at which lines start; lines end in LF, CR or CRLF (CommonMark 0.31, section 2.1). */
-function lineStarts(text: string): readonly number[] {
-  return [0, ...Array.from(text.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length)]
 }
 
 /** Returns the line that holds an offset, from 0. */
