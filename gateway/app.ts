@@ -25,7 +25,6 @@ export interface AppDeps extends PipelineDeps {
   readonly trustedProxies: readonly string[] | undefined
 }
 
-/** Schemas of routes are of zod. */
 interface ZodTypes extends FastifyTypeProvider {
   validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
 }

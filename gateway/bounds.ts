@@ -103,16 +103,12 @@ export const GATEWAY_BOUNDS = {
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS, ...LIMIT_BOUNDS, ...GATEWAY_BOUNDS })
 
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
-assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('searchNodeCoolDownMs', 'searchNodeCoolDownMaxMs')
 assertLess('idempotencyKeyCharactersMin', 'idempotencyKeyCharactersMax')
 assertLess('accessListenRetryMs', 'accessCacheMs')
-assertLess('requestsActiveMin', 'requestsActiveFirst')
-assertLess('requestsActiveFirst', 'requestsActiveMax')
-assertLess('requestsActiveMax', 'requestsAdmittedMax')
+assertLess('requestsActiveMin', 'requestsActiveFirst', 'requestsActiveMax', 'requestsAdmittedMax')
 // A search that waits for others under the same limit still ends within its attempt.
-assertLess('requestWorkTargetMs', 'searchAttemptTimeoutMs')
-assertLess('requestSlotTimeoutMs', 'requestWorkTargetMs')
+assertLess('requestSlotTimeoutMs', 'requestWorkTargetMs', 'searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('reservationCollectMs', 'requestWorkTargetMs')
 assertLess('retryAfterMaxMs', 'outageOverMs')
 assertLess('dependencyConnectEveryMs', 'dependencyCheckEveryMs')

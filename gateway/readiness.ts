@@ -29,6 +29,7 @@ const ENDPOINT_OF = {
   rewriter: 'REWRITER_BASE_URL',
   reader: 'READER_BASE_URL',
 } as const satisfies Record<keyof ModelNeeds, string>
+const MODELS = ['embedding', 'rewriter', 'reader'] as const satisfies readonly (keyof ModelNeeds)[]
 
 /**
  * Readiness is local: the schema fits, every dependency was reached once, and the gateway is not stopping. A shared
@@ -65,14 +66,7 @@ export function startReadiness(deps: ReadinessDeps) {
         const read = await readServed(database).catch(() => undefined)
         if (read !== undefined) {
           served = read
-          modelFault = missingEndpoint(
-            {
-              embedding: read.some(({ embedding }) => embedding),
-              rewriter: read.some(({ rewriter }) => rewriter),
-              reader: read.some(({ reader }) => reader),
-            },
-            endpoints,
-          )
+          modelFault = missingEndpoint(read, endpoints)
         }
         return modelFault ?? outages.models()
       },
@@ -103,19 +97,15 @@ function stateOf(
   const reasonOf = (): string | null => {
     if (version === null) return 'no version is active'
     if (!searchTier.serves(version)) return 'no search node that answers holds its active version'
-    return missingEndpoint(served, endpoints) ?? null
+    return missingEndpoint([served], endpoints) ?? null
   }
   return { knowledge_base, version, reason: reasonOf() }
 }
 
 /** Undefined: this gateway has what the active versions need. */
-function missingEndpoint(needs: ModelNeeds, endpoints: ReadinessDeps['endpoints']): string | undefined {
-  const needed = [
-    needs.embedding && ENDPOINT_OF.embedding,
-    needs.rewriter && ENDPOINT_OF.rewriter,
-    needs.reader && ENDPOINT_OF.reader,
-  ]
-  const missing = needed.filter((name) => name !== false).filter((name) => endpoints[name] === undefined)
+function missingEndpoint(needs: readonly ModelNeeds[], endpoints: ReadinessDeps['endpoints']): string | undefined {
+  const needed = MODELS.filter((model) => needs.some((each) => each[model])).map((model) => ENDPOINT_OF[model])
+  const missing = needed.filter((name) => endpoints[name] === undefined)
   return missing.length === 0 ? undefined : `an active version needs ${missing.join(' and ')}`
 }
 

@@ -12,7 +12,6 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */
 export type SearchTier = Awaited<ReturnType<typeof openSearchTier>>
 
-/** A result with the address of the node that gave it. */
 export type NodeResult = SearchResult & { readonly node: string }
 
 interface Call {
@@ -99,7 +98,6 @@ export async function openSearchTier(
     holds: (versionId: string) => nodes.some(({ held }) => held?.has(versionId) === true),
     /** Whether a node that answers had the version when it was asked last. */
     serves: (versionId: string) => nodes.some(({ isUp, held }) => isUp && held?.has(versionId) === true),
-    /** What is known of each node. */
     nodes: () => nodes.map(stateOf),
     register: (registry: Registry) => metrics.register(registry, nodes),
     close,
@@ -153,7 +151,6 @@ async function look(node: Node, timeoutMs: number): Promise<void> {
   node.held = new Set(loaded.filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId))
 }
 
-/** A node as this gateway sees it. */
 function stateOf({ client, inFlight, held, isUp, calls, passedOver, lastMs }: Node) {
   const sorted = lastMs.subarray(0, Math.min(calls, lastMs.length)).toSorted()
   const quantile = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
@@ -162,7 +159,6 @@ function stateOf({ client, inFlight, held, isUp, calls, passedOver, lastMs }: No
     /** Whether it answered when it was asked last. */
     up: isUp,
     inFlight,
-    /** Versions that it holds. */
     held: [...(held ?? [])],
     /** Calls since the start, and those of them after which another node was asked. */
     calls,

@@ -1,3 +1,5 @@
+import { firstIndex } from '#core/platform/first-index.ts'
+
 const DIGEST_BYTES = 32
 
 export type DigestSet = ReturnType<typeof createDigestSet>
@@ -12,14 +14,9 @@ export function createDigestSet(sorted: Buffer) {
   return {
     size,
     has: (digest: Buffer) => {
-      for (let [low, high] = [0, size]; low < high;) {
-        const middle = (low + high) >>> 1
-        const order = digest.compare(sorted, middle * DIGEST_BYTES, (middle + 1) * DIGEST_BYTES)
-        if (order === 0) return true
-        if (order < 0) high = middle
-        else low = middle + 1
-      }
-      return false
+      const orderAt = (at: number): number => digest.compare(sorted, at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES)
+      const found = firstIndex(size, (at) => orderAt(at) <= 0)
+      return found < size && orderAt(found) === 0
     },
   }
 }

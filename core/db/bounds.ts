@@ -79,7 +79,6 @@ export const DATABASE_BOUNDS = {
 
 const { assertLess, assertSumLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS })
 
-assertLess('databaseStatementTimeoutMs', 'databaseQueryTimeoutMs')
-assertLess('databaseQueryTimeoutMs', 'requestDeadlineMs')
+assertLess('databaseStatementTimeoutMs', 'databaseQueryTimeoutMs', 'requestDeadlineMs')
 assertLess('migrationTableLockTimeoutMs', 'databaseStatementTimeoutMs')
 assertSumLess(['databaseQueryTimeoutMs', 'searchTimeoutMs'], 'requestDeadlineMs')

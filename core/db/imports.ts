@@ -114,7 +114,6 @@ export async function readImport(database: Queryable, id: string) {
 }
 
 const importedSchema = z.object({ mapping: z.unknown(), report: z.unknown() })
-/** An import as it is stored. */
 export type Imported = z.infer<typeof importedSchema>
 
 /** @returns the import, and then that of which a version is built; a version of null has none. */

@@ -146,7 +146,6 @@ const servedRow = z
     /** UTC days of the window, since 1970-01-01, on which it was new: not served for a window before. */
     newOn: new_on,
   }))
-/** A distinct passage that was served. */
 export type CountedPassage = z.infer<typeof servedRow>
 
 const expectWholeResult = execute`set local cursor_tuple_fraction = 1`

@@ -3,7 +3,7 @@ import { groupCommit } from '#core/db/group-commit.ts'
 import type { LimitEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 import { isRestored, newestOf, type Confirmed } from './restores.ts'
-import { findByIdempotency, recordDelivered } from './reservations.ts'
+import { findOriginal, recordDelivered } from './reservations.ts'
 import type { Delivered, NewReservation, OriginalRequest } from './reservations.ts'
 
 export type ReservationInserted =
@@ -65,7 +65,8 @@ export function createReservationWriter(database: Queryable, requestsActive: () 
         if (isRestored(error)) return { status: 'restored' }
         throw error
       }
-      const original = await originalOf(database, reservation)
+      // A lookup that fails concerns its own request alone, which is charged and reserved again.
+      const original = await findOriginal(database, reservation).catch(() => undefined)
       return original === undefined ? { status: 'epoch' } : { status: 'conflict', original }
     },
     /**
@@ -74,15 +75,6 @@ export function createReservationWriter(database: Queryable, requestsActive: () 
      */
     recordDelivered: (delivered: Delivered) => commit({ delivered }).catch(() => recordAgain(delivered)),
   }
-}
-
-/** A lookup that fails concerns its own request alone, which is charged and reserved again. */
-async function originalOf(
-  database: Queryable,
-  { clientId, environment, idempotencyDigests }: NewReservation,
-): Promise<OriginalRequest | undefined> {
-  if (idempotencyDigests.length === 0) return undefined
-  return findByIdempotency(database, clientId, environment, idempotencyDigests).catch(() => undefined)
 }
 
 /** @returns whether each was written. */

@@ -47,13 +47,27 @@ const originalRow = z.object({
 export type OriginalRequest = z.infer<typeof originalRow>
 
 /** Covered by the partial unique index; the key of the original's epoch is found by its primary key. */
-export const findByIdempotency = rowOf(originalRow, 'reservation-by-idempotency')<
+const findByIdempotency = rowOf(originalRow, 'reservation-by-idempotency')<
   [clientId: string, environment: string, digests: readonly Buffer[]]
 >`
   select r.id, r.request_digest as "requestDigest", r.fingerprint_epoch as "fingerprintEpoch", f.wrapped
   from reservations as r left join fingerprint_keys as f
     on f.organization_id = r.organization_id and f.epoch = r.fingerprint_epoch
   where r.client_id = $1 and r.environment = $2 and r.idempotency_digest = any($3) and r.state <> 'refunded'`
+
+/** The request that holds one of the digests; a request without an Idempotency-Key asks nothing. */
+export async function findOriginal(
+  database: Queryable,
+  {
+    clientId,
+    environment,
+    idempotencyDigests,
+  }: Pick<NewReservation, 'clientId' | 'environment' | 'idempotencyDigests'>,
+): Promise<OriginalRequest | undefined> {
+  return idempotencyDigests.length === 0
+    ? undefined
+    : findByIdempotency(database, clientId, environment, idempotencyDigests)
+}
 
 /** Outcome of a finished request in the ledger, without text of query or passage. */
 export interface Outcome {

@@ -55,5 +55,4 @@ export async function lockReviewers(client: Queryable): Promise<void> {
   await withinLockTimeout('The list of reviewers', client.query('select lock_reviewers()'))
 }
 
-/** Whether the login of this session has the role of the owner of the schema. */
 export const isSchemaOwner = valueOf(z.boolean())`select pg_has_role(session_user, 'evidence_migration', 'member')`

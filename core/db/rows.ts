@@ -58,7 +58,6 @@ function fieldOf(given: object, name: string): unknown {
 
 const columns = z.record(z.string(), z.unknown()).transform((row) => Object.values(row)[0])
 
-/** The rows, as the schema reads each. */
 export const rowsOf = <Row>(schema: z.ZodType<Row>): Statements<readonly Row[]> =>
   statements(({ rows }) => z.array(schema).parse(rows))
 /** The first row; undefined: there is none. @param name of a statement that Postgres plans once a connection. */
@@ -76,7 +75,6 @@ export const valuesOf = <Value>(schema: z.ZodType<Value>): Statements<readonly V
 export const ids = valuesOf(z.uuid())
 /** Whether the statement changed, or found, the one row that it is about. */
 export const changesOne = statements(({ rowCount }) => rowCount === 1)
-/** How many rows it changed. */
 export const changes = statements(({ rowCount }) => rowCount ?? 0)
 export const execute = statements((): void => undefined)
 

@@ -10,14 +10,12 @@ const linkSchema = z.object({
   record: z.string(),
   signature: z.instanceof(Buffer),
 })
-/** An entry of the version chain as it is stored. */
 export type ChainLink = z.infer<typeof linkSchema>
 
 const COLUMNS = 'select sequence::float8 as sequence, entry, record, signature from version_chain'
 const readLinks = rowsOf(linkSchema)<[knowledgeBaseId: string, after: number, limit: number]>`
   ${COLUMNS} where knowledge_base_id = $1 and sequence > $2 order by sequence limit $3`
 
-/** The whole chain of a knowledge base in order. */
 export async function* readChain(database: Queryable, knowledgeBaseId: string): AsyncGenerator<ChainLink> {
   for await (const batch of batches(
     DATABASE_BOUNDS.chainBatchMax,
@@ -49,7 +47,6 @@ export const listTraced = rowsOf(tracedSchema)<[limit: number]>`
   group by k.id, k.slug, k.title
   order by k.slug limit $1`
 
-/** The place of a done activation in the history. */
 export const readPlace = oneRowOf(z.object({ sequence: z.int(), finished_at: z.date() }))<[activationId: string]>`
   select sequence::float8 as sequence, finished_at from activations where id = $1 and sequence is not null`
 

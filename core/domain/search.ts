@@ -51,7 +51,6 @@ export interface SearchQuery {
    * provisions. Absent: the text ranks.
    */
   readonly rewritten?: readonly string[] | undefined
-  /** Passages wanted. */
   readonly limit: number
   readonly filters: Filters
   /** Filters of the entitlement, without the request's own; the same object is sent once. */
@@ -66,7 +65,6 @@ export interface SearchQuery {
 }
 
 export interface FoundRow {
-  /** Row of the artifact. */
   readonly row: number
   /** In [0, 1]; only comparable within one result. */
   readonly score: number
@@ -125,7 +123,6 @@ export interface SearchResult {
   readonly unsupported: readonly UnsupportedReference[]
 }
 
-/** A version that a search node has loaded. */
 export interface LoadedVersion {
   readonly versionId: string
   readonly manifestDigest: Buffer

@@ -53,6 +53,4 @@ const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...EMBEDDING_BOUND
 assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('embedBackoffMaxMs', 'requestDeadlineMs')
 assertLess('embedBatchTimeoutMs', 'embedBuildRetryDefaultMs')
-assertLess('embedBuildBackoffMaxMs', 'embedBuildRetryMinMs')
-assertLess('embedBuildRetryMinMs', 'embedBuildRetryDefaultMs')
-assertLess('embedBuildRetryDefaultMs', 'embedBuildRetryMaxMs')
+assertLess('embedBuildBackoffMaxMs', 'embedBuildRetryMinMs', 'embedBuildRetryDefaultMs', 'embedBuildRetryMaxMs')

@@ -158,16 +158,13 @@ const ROUNDING = 1e-5
 function alteredIn(hits: readonly Hit[], signed: RowFile, probe: Float32Array): number | undefined {
   const rows = Uint32Array.from(hits, ({ _source: { row } }) => row)
   const cosines = signed.cosines(rows, probe)
-  const at = hits.findIndex(({ _score: score }, number) => {
-    const product = innerProductOf(score ?? Infinity)
+  const at = hits.findIndex(({ _score }, number) => {
+    const score = _score ?? Infinity
+    // The k-NN plugin makes a positive score of an inner product.
+    const product = score >= 1 ? score - 1 : 1 - 1 / score
     return !(Math.abs(product - (cosines[number] ?? 0)) <= ROUNDING)
   })
   return at === -1 ? undefined : rows[at]
-}
-
-/** The k-NN plugin makes a positive score of an inner product. */
-function innerProductOf(score: number): number {
-  return score >= 1 ? score - 1 : 1 - 1 / score
 }
 
 function randomUnit(dimensions: number): Float32Array {

@@ -38,7 +38,6 @@ export function countRows(bits: Uint32Array): number {
   return count
 }
 
-/** Number of bits that are set in a word of 32. */
 export function countBits(word: number): number {
   const pairs = word - ((word >>> 1) & 0x5555_5555)
   const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)

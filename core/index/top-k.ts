@@ -36,7 +36,6 @@ interface Heap {
   readonly ranks: Uint32Array | undefined
 }
 
-/** Whether one score and id are worse than another. */
 function isWorse({ ranks }: Heap, score: number, id: number, thanScore: number, thanId: number): boolean {
   if (score !== thanScore) return score < thanScore
   return ranks === undefined ? id > thanId : (ranks[id] ?? 0) > (ranks[thanId] ?? 0)

@@ -3,7 +3,7 @@ import type { Database } from '#core/db/pool.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { ReservationInserted, ReservationWriter } from '#core/db/reservation-writer.ts'
 import { RestoredError } from '#core/db/restores.ts'
-import { findByIdempotency, type NewReservation, type OriginalRequest } from '#core/db/reservations.ts'
+import { findOriginal, type NewReservation, type OriginalRequest } from '#core/db/reservations.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LIMIT_BOUNDS } from './bounds.ts'
@@ -56,32 +56,33 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate, timed: Ti
   for (let [attempt, waits] = [1, 1]; attempt <= LIMIT_BOUNDS.admissionAttemptsMax;) {
     const epoch = await timed('postgres', deps.epochs.current(organizationId, windowDays))
     const askedAtMs = performance.now()
-    const decision = await charge(deps, candidate, epoch, timed)
+    const under = { ...deps, candidate, epoch, timed }
+    const repair = (overdue: boolean) =>
+      timed('postgres', deps.epochs.repair(organizationId, { epoch, windowDays, overdue }))
+    const lookUp = () => timed('postgres', findOriginal(deps.database, candidate))
+    const decision = await charge(under)
     switch (decision.status) {
       case 'admitted': {
-        const admission = await reserve(deps, candidate, epoch, decision, timed)
+        const admission = await reserve(under, decision)
         if (admission !== 'epoch') return admission
-        await timed('postgres', deps.epochs.repair(organizationId, { epoch, windowDays, overdue: false }))
+        await repair(false)
         await sleep(LIMIT_BOUNDS.admissionPauseMs * attempt++)
         break
       }
       case 'stale':
       case 'overdue':
-        await timed(
-          'postgres',
-          deps.epochs.repair(organizationId, { epoch, windowDays, overdue: decision.status === 'overdue' }),
-        )
+        await repair(decision.status === 'overdue')
         attempt++
         break
       case 'held': {
-        const original = await originalOf(deps, candidate, timed)
+        const original = await lookUp()
         if (original !== undefined) return conflict(original, decision)
         if (askedAtMs > mayWaitUntilMs) throw new Error('another request is being admitted under the same key')
         await sleep(Math.min(LIMIT_BOUNDS.admissionPauseMs * waits++, LIMIT_BOUNDS.idempotencyPauseMaxMs))
         break
       }
       default: {
-        const original = decision.mayLookUp ? await originalOf(deps, candidate, timed) : undefined
+        const original = decision.mayLookUp ? await lookUp() : undefined
         if (original !== undefined) return conflict(original, decision)
         return { status: 'refused', refusal: { reason: decision.status }, decision }
       }
@@ -94,38 +95,23 @@ function conflict(original: OriginalRequest, decision: ChargeDecision): Admissio
   return { status: 'refused', refusal: { reason: 'conflict', original }, decision }
 }
 
-async function originalOf(
-  { database }: AdmissionDeps,
-  { clientId, environment, idempotencyDigests }: Candidate,
-  timed: Timed,
-): Promise<OriginalRequest | undefined> {
-  if (idempotencyDigests.length === 0) return undefined
-  return timed('postgres', findByIdempotency(database, clientId, environment, idempotencyDigests))
+/** One attempt to admit a request. */
+interface Attempt extends AdmissionDeps {
+  readonly candidate: Candidate
+  /** In force when the attempt began. */
+  readonly epoch: LimitEpoch
+  readonly timed: Timed
 }
 
 /** If the reply of Redis is lost, the charge is undone in case it was made. */
-async function charge(
-  deps: AdmissionDeps,
-  candidate: Candidate,
-  epoch: LimitEpoch,
-  timed: Timed,
-): Promise<ChargeDecision> {
+async function charge(attempt: Attempt): Promise<ChargeDecision> {
+  const { counters, candidate, epoch, timed } = attempt
   const [idempotencyDigest] = candidate.idempotencyDigests
-  const { id: requestId, topK, limits, corpusPassages, exposureAllowance } = candidate
+  const request = { ...candidate, requestId: candidate.id, idempotencyDigest }
   try {
-    return await timed(
-      'redis',
-      deps.counters.admit(candidate, epoch.id, {
-        requestId,
-        topK,
-        limits,
-        corpusPassages,
-        exposureAllowance,
-        idempotencyDigest,
-      }),
-    )
+    return await timed('redis', counters.admit(candidate, epoch.id, request))
   } catch (error) {
-    await undo(deps, candidate, epoch, timed)
+    await undo(attempt)
     throw error
   }
 }
@@ -134,13 +120,8 @@ async function charge(
  * @returns "epoch" if the epoch changed meanwhile; the charge is undone then.
  * @throws RestoredError
  */
-async function reserve(
-  deps: AdmissionDeps,
-  candidate: Candidate,
-  epoch: LimitEpoch,
-  decision: ChargeDecision,
-  timed: Timed,
-): Promise<Admission | 'epoch'> {
+async function reserve(attempt: Attempt, decision: ChargeDecision): Promise<Admission | 'epoch'> {
+  const { reservations, settlement, candidate, epoch, timed } = attempt
   let inserted: ReservationInserted
   try {
     const reservation = {
@@ -149,15 +130,15 @@ async function reserve(
       admittedAtMs: decision.nowMs,
       deadlineAtMs: decision.nowMs + PLATFORM_BOUNDS.hardDeadlineMs,
     }
-    inserted = await timed('postgres', deps.reservations.insert(reservation, epoch, decision.confirmed))
+    inserted = await timed('postgres', reservations.insert(reservation, epoch, decision.confirmed))
   } catch (error) {
-    await undo(deps, candidate, epoch, timed)
+    await undo(attempt)
     // The reservation may have been written although its answer was lost.
-    deps.settlement.refundUncertain(candidate.id)
+    settlement.refundUncertain(candidate.id)
     throw error
   }
   if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }
-  const usage = await undo(deps, candidate, epoch, timed)
+  const usage = await undo(attempt)
   switch (inserted.status) {
     case 'epoch':
       return 'epoch'
@@ -182,11 +163,6 @@ function chargeOf(candidate: Candidate): Charge {
   }
 }
 
-async function undo(
-  { settlement }: AdmissionDeps,
-  candidate: Candidate,
-  epoch: LimitEpoch,
-  timed: Timed,
-): Promise<Usage | undefined> {
+async function undo({ settlement, candidate, epoch, timed }: Attempt): Promise<Usage | undefined> {
   return timed('redis', settlement.undo(chargeOf(candidate), epoch.id))
 }

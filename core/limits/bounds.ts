@@ -2,7 +2,6 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of admission, limit counters and settlement. */
 export const LIMIT_BOUNDS = {
   // Admission of a request.
   admissionAttemptsMax: 4,
@@ -66,11 +65,8 @@ export const LIMIT_BOUNDS = {
 
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS, ...LIMIT_BOUNDS })
 
-assertLess('databaseQueryTimeoutMs', 'idempotencyHoldMs')
-assertLess('idempotencyHoldMs', 'idempotencyWaitMs')
-assertLess('idempotencyWaitMs', 'requestDeadlineMs')
+assertLess('databaseQueryTimeoutMs', 'idempotencyHoldMs', 'idempotencyWaitMs', 'requestDeadlineMs')
 assertLess('rebuildWaitMs', 'requestDeadlineMs')
 assertLess('rebuildStatementTimeoutMs', 'rebuildTimeoutMs')
-assertLess('databaseQueryTimeoutMs', 'recordTimeoutMs')
-assertLess('recordTimeoutMs', 'requestDeadlineMs')
+assertLess('databaseQueryTimeoutMs', 'recordTimeoutMs', 'requestDeadlineMs')
 assertLess('admissionPauseMs', 'requestDeadlineMs')

@@ -34,21 +34,18 @@ export function deadlinesKey(organizationId: string, epoch: string): string {
   return `${tag(organizationId)}:${epoch}:deadlines`
 }
 
-/** Counters of one entitlement. */
-export interface EntitlementKeys {
-  /** Sorted set: request id, instant of admission. */
-  readonly minute: string
-  /** Sorted set: request id, hard deadline. A request is in it from its charge to its settlement. */
-  readonly leases: string
-  /** Hash: requests by UTC day and month. */
-  readonly counts: string
-  /** Number of Idempotency-Keys of refused requests that were looked up in Postgres within the minute. */
-  readonly lookups: string
-}
-
-export function entitlementKeys(organizationId: string, epoch: string, entitlementId: string): EntitlementKeys {
+export function entitlementKeys(organizationId: string, epoch: string, entitlementId: string) {
   const root = `${tag(organizationId)}:${epoch}:entitlement:${entitlementId}`
-  return { minute: `${root}:minute`, leases: `${root}:leases`, counts: `${root}:counts`, lookups: `${root}:lookups` }
+  return {
+    /** Sorted set: request id, instant of admission. */
+    minute: `${root}:minute`,
+    /** Sorted set: request id, hard deadline. A request is in it from its charge to its settlement. */
+    leases: `${root}:leases`,
+    /** Hash: requests by UTC day and month. */
+    counts: `${root}:counts`,
+    /** Number of Idempotency-Keys of refused requests that were looked up in Postgres within the minute. */
+    lookups: `${root}:lookups`,
+  }
 }
 
 /** Prefix of the exposure of an organization to a knowledge base; `exposure.lua` lists the keys under it. */

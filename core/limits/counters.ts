@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import type { Confirmed } from '#core/db/restores.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -38,32 +37,12 @@ const TIGHTENED_RATE_DIVISOR = 5
  * uncertain. held: another request is being admitted under the Idempotency-Key. The others: refused, nothing charged.
  */
 const STATUSES = ['admitted', 'stale', 'overdue', 'held', 'quota', 'exposure', 'rate', 'concurrency'] as const
-export type ChargeStatus = (typeof STATUSES)[number]
 
 /** Usage of the windows, in requests. */
-export interface Usage {
-  readonly dayUsed: number
-  readonly monthUsed: number
-  readonly minuteUsed: number
-}
+export type Usage = Pick<ChargeDecision, 'dayUsed' | 'monthUsed' | 'minuteUsed'>
 
 /** Decision of the script, and the usage after it. */
-export interface ChargeDecision extends Usage {
-  readonly status: ChargeStatus
-  /** Clock of Redis, ms since 1970-01-01. All windows use this clock. */
-  readonly nowMs: number
-  readonly retryAfterMs: number
-  /** Requests per minute in force: the plan's, or a fifth of it past a soft mark of the exposure. */
-  readonly rateInForce: number
-  /** Whether the Idempotency-Key of this refused request may be looked up in Postgres. */
-  readonly mayLookUp: boolean
-  /** Documents whose passages are not served now, of an admitted request. */
-  readonly stoppedDocuments: readonly StoppedDocument[]
-  /** What the exposure refuses or slows down, of a refused one; '': the knowledge base. */
-  readonly exposed: StoppedDocument | undefined
-  /** What of Postgres is known to be committed. */
-  readonly confirmed: Confirmed
-}
+export type ChargeDecision = Readonly<z.infer<typeof admitReply>>
 
 export interface StoppedDocument {
   readonly id: string
@@ -169,22 +148,35 @@ async function run(
   return call.call(redis, keys.length, ...keys, ...args)
 }
 
-const admitReply = z.tuple([
-  z.enum(STATUSES),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z
-    .array(z.union([z.string(), z.number()]))
-    .transform((list) =>
-      list.flatMap((id, at) => (at % 2 === 0 ? [{ id: String(id), opensAtMs: Number(list[at + 1]) }] : [])),
-    ),
-  confirmedReply,
-])
+const stoppedReply = z
+  .array(z.union([z.string(), z.number()]))
+  .transform((list): readonly StoppedDocument[] =>
+    list.flatMap((id, at) => (at % 2 === 0 ? [{ id: String(id), opensAtMs: Number(list[at + 1]) }] : [])),
+  )
+const count = z.number()
+
+const admitReply = z
+  .tuple([z.enum(STATUSES), count, count, count, count, count, count, count, stoppedReply, confirmedReply])
+  .transform(
+    ([status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, look, stopped, confirmed]) => ({
+      status,
+      /** Clock of Redis, ms since 1970-01-01. All windows use this clock. */
+      nowMs,
+      dayUsed,
+      monthUsed,
+      minuteUsed,
+      retryAfterMs,
+      /** Requests per minute in force: the plan's, or a fifth of it past a soft mark of the exposure. */
+      rateInForce,
+      /** Whether the Idempotency-Key of this refused request may be looked up in Postgres. */
+      mayLookUp: look === 1,
+      /** Documents whose passages are not served now, of an admitted request. */
+      stoppedDocuments: status === 'admitted' ? stopped : [],
+      /** What the exposure refuses or slows down, of a refused one; '': the knowledge base. */
+      exposed: status === 'admitted' ? undefined : stopped[0],
+      confirmed,
+    }),
+  )
 
 async function admit(redis: Redis, scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision> {
   const { organizationId, entitlementId } = scope
@@ -233,26 +225,7 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       request.topK,
     ],
   )
-  return decisionOf(reply)
-}
-
-function decisionOf(reply: unknown): ChargeDecision {
-  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp, stopped, confirmed] =
-    admitReply.parse(reply)
-  const isAdmitted = status === 'admitted'
-  return {
-    status,
-    nowMs,
-    dayUsed,
-    monthUsed,
-    minuteUsed,
-    retryAfterMs,
-    rateInForce,
-    mayLookUp: mayLookUp === 1,
-    stoppedDocuments: isAdmitted ? stopped : [],
-    exposed: isAdmitted ? undefined : stopped[0],
-    confirmed,
-  }
+  return admitReply.parse(reply)
 }
 
 const settleReply = z.union([

@@ -36,7 +36,6 @@ export function createInstaller(redis: Redis) {
         ),
       ])
     },
-    /** Puts the epoch in force. */
     async enforce(organizationId: string, epoch: string, windowMs: number) {
       await redis.hset(epochKey(organizationId), { epoch, window: windowMs })
     },

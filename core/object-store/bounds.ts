@@ -1,6 +1,5 @@
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of the calls of an object store. */
 export const OBJECT_BOUNDS = {
   connectTimeoutMs: 5_000,
   /** One call, with its body: a part in this time is a quarter of a MiB a second. */

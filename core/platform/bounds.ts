@@ -26,7 +26,6 @@ export const PLATFORM_BOUNDS = {
   logEventsMax: 512,
 
   // Metrics.
-  /** Series of one metric. */
   metricSeriesMax: 1_000,
   /** Time for a scrape to read one of them. */
   metricReadTimeoutMs: 3_000,

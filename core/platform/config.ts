@@ -73,7 +73,6 @@ export function wholeNumberOf(min: number, max: number): z.ZodType<number, strin
     .pipe(z.int().min(min).max(max))
 }
 
-/** Parses a whole number, or returns the default where the variable is not set. */
 export function wholeNumber(min: number, max: number, fallback: number): z.ZodType<number, string | undefined> {
   return wholeNumberOf(min, max).default(fallback)
 }

@@ -25,7 +25,6 @@ export interface ChatRequest {
   readonly response_format: { readonly type: 'json_schema'; readonly json_schema: object }
 }
 
-/** Of one request. */
 export interface CallBounds {
   readonly timeoutMs: number
   readonly replyBytesMax: number

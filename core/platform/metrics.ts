@@ -80,41 +80,29 @@ export function collected(
   })
 }
 
-interface Branch {
-  readonly below: Map<string, Branch>
-  count: number
-}
-
 export function createTally(name: string, help: string, labelNames: readonly string[]) {
-  const root: Branch = { below: new Map(), count: 0 }
-  const series: { readonly labels: Labels; readonly branch: Branch }[] = []
+  const series = new Map<string, { readonly labels: Labels; count: number }>()
   const others = labelNames.map(() => 'other')
 
-  function branchOf(values: readonly string[]): Branch | undefined {
-    let branch: Branch | undefined = root
-    for (let at = 0; at < values.length && branch !== undefined; at++) branch = branch.below.get(values[at] ?? '')
-    return branch
-  }
-  function grown(values: readonly string[]): Branch {
-    let branch = root
-    for (const value of values) {
-      const next = branch.below.get(value) ?? { below: new Map<string, Branch>(), count: 0 }
-      branch.below.set(value, next)
-      branch = next
-    }
-    series.push({ labels: Object.fromEntries(labelNames.map((label, at) => [label, values[at] ?? ''])), branch })
-    return branch
+  function grown(key: string, values: readonly string[]) {
+    const labels = Object.fromEntries(labelNames.map((label, at) => [label, values[at] ?? '']))
+    const added = { labels, count: 0 }
+    series.set(key, added)
+    return added
   }
   return {
     /** @param values of the labels, in their order. Past `metricSeriesMax` series, each value is `other`. */
     add(...values: readonly string[]) {
-      const known = branchOf(values)
-      if (known !== undefined) known.count++
-      else if (series.length < PLATFORM_BOUNDS.metricSeriesMax) grown(values).count++
-      else (branchOf(others) ?? grown(others)).count++
+      const isPlaced = series.size < PLATFORM_BOUNDS.metricSeriesMax || series.has(values.join('\0'))
+      const placed = isPlaced ? values : others
+      const key = placed.join('\0')
+      const counted = series.get(key) ?? grown(key, placed)
+      counted.count++
     },
     register: (registry: Registry) =>
-      collected(registry, name, help, labelNames, () => series.map(({ labels, branch }) => [labels, branch.count])),
+      collected(registry, name, help, labelNames, () =>
+        [...series.values()].map(({ labels, count }) => [labels, count]),
+      ),
   }
 }
 

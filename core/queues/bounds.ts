@@ -1,7 +1,6 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createBoundOrder } from '#core/platform/bound-order.ts'
 
-/** Bounds of the ledger queue, and of the attempts of every job. */
 export const QUEUE_BOUNDS = {
   // Ledger.
   ledgerBatchMax: 200,

@@ -18,7 +18,5 @@ export const READING_BOUNDS = {
 
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...READING_BOUNDS })
 
-assertLess('readerTimeoutMinMs', 'readerTimeoutDefaultMs')
-assertLess('readerTimeoutDefaultMs', 'readerTimeoutMaxMs')
-assertLess('readerTimeoutMaxMs', 'requestDeadlineMs')
+assertLess('readerTimeoutMinMs', 'readerTimeoutDefaultMs', 'readerTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('readerLeadInCharactersMax', 'readerPassageCharactersMax')

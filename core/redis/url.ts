@@ -36,32 +36,26 @@ const REDIS_PORT = 6_379
 const SENTINEL_PORT = 26_379
 const HIGHEST_PORT = 65_535
 
-/** @returns undefined for a text that is not a valid REDIS_URL. */
 function parse(text: string): RedisTarget | undefined {
   const [matched, secure = '', sentinel, user = '', hosts = '', path = '', query = ''] = SHAPE.exec(text) ?? []
   if (matched === undefined) return undefined
   const login = parseLogin(...splitLogin(user))
   if (login === undefined) return undefined
   const tls = secure !== ''
-  return sentinel === undefined
-    ? parseSingle({ hosts, path, query }, login, tls)
-    : parseSentinel({ hosts, path, query }, login, tls)
+  const servers = sentinel === undefined ? parseSingle(hosts, path, query) : parseSentinel(hosts, path, query)
+  return servers && { ...login, tls, ...servers }
 }
 
-interface Rest {
-  readonly hosts: string
-  readonly path: string
-  readonly query: string
-}
+type Servers = Pick<RedisTarget, 'database' | 'servers'>
 
-function parseSingle({ hosts, path, query }: Rest, login: Login, tls: boolean): RedisTarget | undefined {
+function parseSingle(hosts: string, path: string, query: string): Servers | undefined {
   const address = parseAddress(hosts, REDIS_PORT)
   const database = parseDatabase(path)
   if (address === undefined || database === undefined || query !== '') return undefined
-  return { ...login, database, tls, servers: { kind: 'single', address } }
+  return { database, servers: { kind: 'single', address } }
 }
 
-function parseSentinel({ hosts, path, query }: Rest, login: Login, tls: boolean): RedisTarget | undefined {
+function parseSentinel(hosts: string, path: string, query: string): Servers | undefined {
   const sentinels = hosts.split(',').flatMap((host) => parseAddress(host, SENTINEL_PORT) ?? [])
   const [primaryName = '', databaseText = '', ...more] = path.split('/')
   const database = parseDatabase(databaseText)
@@ -70,7 +64,7 @@ function parseSentinel({ hosts, path, query }: Rest, login: Login, tls: boolean)
   if (sentinels.length !== hosts.split(',').length || !PRIMARY_NAME.test(primaryName)) return undefined
   if (database === undefined || more.length > 0 || sentinelLogin === undefined) return undefined
   if ([...parameters.keys()].some((name) => !SENTINEL_PARAMETERS.includes(name))) return undefined
-  return { ...login, database, tls, servers: { kind: 'sentinel', sentinels, primaryName, login: sentinelLogin } }
+  return { database, servers: { kind: 'sentinel', sentinels, primaryName, login: sentinelLogin } }
 }
 
 function parseAddress(text: string, defaultPort: number): RedisAddress | undefined {

@@ -51,7 +51,7 @@ function isUsable(query: string): boolean {
     query !== '' &&
     query.isWellFormed() &&
     [...query].length <= SEARCH_BOUNDS.rewrittenCharactersMax &&
-    !repeatsInstructions(query)
+    !runsOf(wordsOf(query)).some((run) => INSTRUCTION_RUNS.has(run))
   )
 }
 
@@ -61,7 +61,3 @@ const wordsOf = (text: string): readonly string[] => foldKey(text).match(/\p{L}+
 const runsOf = (words: readonly string[]): readonly string[] =>
   words.slice(REPEATED_WORDS - 1).map((_, at) => words.slice(at, at + REPEATED_WORDS).join(' '))
 const INSTRUCTION_RUNS: ReadonlySet<string> = new Set(runsOf(wordsOf(INSTRUCTIONS)))
-
-function repeatsInstructions(query: string): boolean {
-  return runsOf(wordsOf(query)).some((run) => INSTRUCTION_RUNS.has(run))
-}

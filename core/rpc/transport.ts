@@ -21,16 +21,12 @@ export function transportFaults(addresses: readonly string[], settings: Partial<
     return ['Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.']
   if (settings.SEARCH_PLAINTEXT === 'allow') return []
   return addresses
-    .filter((address) => !isLoopback(address))
+    .filter((address) => !isLoopbackHost(hostAndPort(address.slice(address.indexOf('/') + 1)).host))
     .map(
       (address) =>
         `${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and ` +
         'SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.',
     )
-}
-
-function isLoopback(address: string): boolean {
-  return isLoopbackHost(hostAndPort(address.slice(address.indexOf('/') + 1)).host)
 }
 
 /** @throws Error if the settings conflict (`transportFaults`). */

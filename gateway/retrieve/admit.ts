@@ -8,7 +8,7 @@ import type { OriginalRequest } from '#core/db/reservations.ts'
 import { admit as admitRequest, type AdmissionDeps, type Candidate, type Refusal } from '#core/limits/admission.ts'
 import type { ChargeDecision } from '#core/limits/counters.ts'
 import type { Charge } from '#core/limits/settlement.ts'
-import { ServiceError, toServiceError, type ServiceErrorOptions } from '#core/platform/errors.ts'
+import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
@@ -84,6 +84,8 @@ const REASONS = {
   concurrency: UNDER_WAY,
   day: { path: '(plan)', message: 'the requests of this UTC day are used up', reason: 'day' },
   month: { path: '(plan)', message: 'the requests of this UTC month are used up', reason: 'month' },
+  same: { path: '(body)', message: 'is the one that the key was first sent with', reason: 'same_body' },
+  another: { path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' },
 } as const
 
 function errorOf(
@@ -93,11 +95,13 @@ function errorOf(
   { monthUsed, retryAfterMs, exposed: what }: ChargeDecision,
 ): ServiceError {
   switch (refusal.reason) {
-    case 'conflict':
+    case 'conflict': {
+      const same = hasSameBody(deps, pinned, refusal.original)
       return new ServiceError('REQUEST_ALREADY_PROCESSED', {
         originalRequestId: `req_${refusal.original.id}`,
-        ...bodyDetail(hasSameBody(deps, pinned, refusal.original)),
+        ...(same === undefined ? {} : { details: [same ? REASONS.same : REASONS.another] }),
       })
+    }
     case 'quota':
       return new ServiceError('QUOTA_EXHAUSTED', {
         details: [monthUsed >= pinned.limits.requests_per_month ? REASONS.month : REASONS.day],
@@ -123,15 +127,4 @@ function hasSameBody(
   if (digest === null || wrapped === null) return undefined
   const key = unwrapFingerprintKey(wrapped, { organizationId, epoch }, serviceSecrets)
   return digest.equals(requestDigest(key, canonical))
-}
-
-function bodyDetail(same: boolean | undefined): Pick<ServiceErrorOptions, 'details'> {
-  if (same === undefined) return {}
-  return {
-    details: [
-      same
-        ? { path: '(body)', message: 'is the one that the key was first sent with', reason: 'same_body' }
-        : { path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' },
-    ],
-  }
 }

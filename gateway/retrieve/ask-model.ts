@@ -18,7 +18,6 @@ interface Asking<R extends string> {
   readonly use: ModelUse<R>
   /** The result of a call that does not fail. */
   readonly done: R
-  /** What the profile says of a failure. */
   readonly onFailure: 'refuse' | 'decide_without'
 }
 

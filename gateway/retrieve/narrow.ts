@@ -26,7 +26,9 @@ export type Narrowed = ReturnType<typeof narrow>
 export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest) {
   const { filters } = request
   const profile = chooseProfile(entitlement, request.profile)
-  if (!entitlement.assistance && orderedByChat(profile)) throw forbidden([NEEDS_ASSISTANCE])
+  const { reader } = profile.parameters
+  // Nothing of such a profile can be served without its chat model.
+  if (!entitlement.assistance && reader?.kind === 'chat' && orders(reader)) throw forbidden([NEEDS_ASSISTANCE])
   const faults: ErrorDetail[] = []
   const languages = allowedValues(entitlement.languages, createLanguages)
   const jurisdictions = allowedValues(entitlement.jurisdictions, createJurisdictions)
@@ -53,11 +55,6 @@ const NEEDS_ASSISTANCE: ErrorDetail = {
   path: '/profile',
   message: 'is ordered by a chat model, which the entitlement does not allow to see questions',
   reason: 'not_entitled',
-}
-
-/** Whether nothing of a profile can be served without its chat model. */
-function orderedByChat({ parameters: { reader } }: ServingProfile): boolean {
-  return reader?.kind === 'chat' && orders(reader)
 }
 
 function forbidden(details: readonly ErrorDetail[]): ServiceError {

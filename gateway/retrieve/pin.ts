@@ -1,7 +1,6 @@
-import type { Access, ServingProfile } from '#core/db/access.ts'
+import type { Access } from '#core/db/access.ts'
 import { withdrawnOf } from '#core/db/withdrawals.ts'
-import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import type { Filters, Withdrawn } from '#core/domain/search.ts'
+import type { Filters } from '#core/domain/search.ts'
 import { utcDay } from '#core/platform/time.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { Narrowed, Values } from './narrow.ts'
@@ -13,45 +12,19 @@ declare const pinned: unique symbol
  * A request with all its parameters fixed, even if another version is activated meanwhile. Only `pin` creates one, and
  * only pinned requests can be searched.
  */
-export interface PinnedRequest {
-  readonly [pinned]: true
-  readonly query: string
-  /** Equal for equal requests, however their JSON was written. */
-  readonly canonical: string
-  readonly topK: number
-  readonly organizationId: string
-  readonly clientId: string
-  readonly apiKeyId: string
-  readonly environment: string
-  readonly entitlementId: string
-  readonly knowledgeBaseId: string
-  readonly knowledgeBase: string
-  readonly planId: string
-  readonly limits: PlanLimits
-  /** Passages that an operator allows beyond the marks of the exposure. */
-  readonly exposureAllowance: number
-  readonly profile: ServingProfile
-  /** The artifact that the version is served from: the SHA-256 of its manifest, in hexadecimal digits. */
-  readonly projection: string
-  readonly filters: Filters
-  /** The filters without the request's own; the same object if it has none. */
-  readonly entitled: Filters
-  /** What is withdrawn of the version. */
-  readonly withdrawn: readonly Withdrawn[]
-  /** Whether a chat model may see the question. */
-  readonly assistance: boolean
-  /** Day, YYYY-MM-DD, on which revisions must be in force: the UTC day of the request, or that of the version. */
-  readonly inForceOn: string
-  readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
+export type PinnedRequest = Readonly<ReturnType<typeof factsOf>> & { readonly [pinned]: true }
+
+export function pin(...given: Parameters<typeof factsOf>): PinnedRequest {
+  return Object.freeze(factsOf(...given)) as PinnedRequest
 }
 
-export function pin(
+function factsOf(
   access: Access,
   entitlement: ActiveEntitlement,
   narrowed: Narrowed,
   request: RetrievalRequest,
   now: Date,
-): PinnedRequest {
+) {
   const { limits } = entitlement
   const { profile } = narrowed
   const inForceOn = profile.parameters.as_of ?? utcDay(now)
@@ -60,9 +33,10 @@ export function pin(
     inForceOn: profile.parameters.in_force_only ? inForceOn : '',
     documents: [],
   }
-  const filters = { ...valuesOf(narrowed), ...mandatory }
-  const facts: Omit<PinnedRequest, typeof pinned> = {
+  const filters: Filters = { ...valuesOf(narrowed), ...mandatory }
+  return {
     query: request.query,
+    /** Equal for equal requests, however their JSON was written. */
     canonical: canonicalOf(request),
     topK: Math.min(request.top_k ?? limits.max_top_k, limits.max_top_k),
     organizationId: access.organization_id,
@@ -74,20 +48,24 @@ export function pin(
     knowledgeBase: entitlement.knowledge_base,
     planId: entitlement.plan_id,
     limits,
+    /** Passages that an operator allows beyond the marks of the exposure. */
     exposureAllowance: entitlement.exposure_allowance,
     profile,
+    /** The artifact that the version is served from: the SHA-256 of its manifest, in hexadecimal digits. */
     projection: profile.projection,
     filters,
+    /** The filters without the request's own; the same object if it has none. */
     entitled: request.filters === undefined ? filters : { ...valuesOf(narrowed.entitled), ...mandatory },
     withdrawn: profile.withdrawn.map(withdrawnOf),
+    /** Whether a chat model may see the question. */
     assistance: entitlement.assistance,
+    /** Day, YYYY-MM-DD, on which revisions must be in force: the UTC day of the request, or that of the version. */
     inForceOn,
     fingerprintKey:
       access.fingerprint_epoch === null || access.fingerprint_wrapped === null
         ? undefined
         : { epoch: access.fingerprint_epoch, wrapped: access.fingerprint_wrapped },
   }
-  return Object.freeze(facts) as PinnedRequest
 }
 
 function valuesOf({

@@ -37,9 +37,7 @@ export interface Finished {
   readonly reply: Reply
   readonly error: ServiceError | undefined
   readonly decision: string | undefined
-  /** What a reader did; undefined where none was asked. */
   readonly reader?: Readonly<ReaderUse> | undefined
-  /** What a rewriter did; undefined where none was asked. */
   readonly rewriter?: Readonly<RewriterUse> | undefined
 }
 

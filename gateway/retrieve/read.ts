@@ -10,7 +10,6 @@ import type { PinnedRequest } from './pin.ts'
 import type { Evidence } from './search.ts'
 import { timeLeft } from './time-left.ts'
 
-/** What a reader did for one request. */
 export type ReaderUse = ModelUse<'read'>
 
 /** Returns the reader of a profile; opens it on first use. */

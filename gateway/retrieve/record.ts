@@ -25,7 +25,6 @@ export interface RecordDeps {
 /** Results of the stages after admission. */
 export interface Produced {
   readonly query: EmbeddedQuery
-  /** What a rewriter wrote. */
   readonly queries: readonly string[]
   readonly evidence: Evidence
   readonly rewriter: Readonly<RewriterUse>

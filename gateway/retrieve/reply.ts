@@ -3,7 +3,6 @@ import type { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { LimitUsage, PublicIds } from './request-context.ts'
 
-/** The parts of an HTTP reply. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -92,7 +92,6 @@ function createTimings() {
   return {
     stages,
     waitedMs,
-    /** Runs one stage under its name. */
     stage: async <T>(name: Stage, work: () => T | Promise<T>): Promise<T> => {
       const from = performance.now()
       try {
@@ -114,7 +113,6 @@ function createTimings() {
   }
 }
 
-/** Of one exchange. */
 export function createIds(): Pick<RequestContext, 'requestId' | 'traceId' | 'ids'> {
   const [requestId, traceId] = [createRequestId(), randomUUID()]
   return { requestId, traceId, ids: { requestId: publicRequestId(requestId), traceId: publicTraceId(traceId) } }

@@ -9,7 +9,6 @@ import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 import { timeLeft } from './time-left.ts'
 
-/** What a rewriter did for one request. */
 export type RewriterUse = ModelUse<'rewritten'>
 
 /** Returns the rewriter of a profile; opens it on first use. */

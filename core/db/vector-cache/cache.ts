@@ -6,7 +6,6 @@ import { inTransaction, openCacheFile, removeCacheFile, sqliteFault, bytesInUse,
 import { statSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** A vector that a provider sent for a text. */
 export interface CachedVector {
   /** Unit length. */
   readonly vector: Float32Array<ArrayBuffer>

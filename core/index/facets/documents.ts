@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLargeMap } from '#core/index/storage/large-map.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { wholeFile, type ResidentParts } from '#core/index/storage/resident-parts.ts'
 
-/** Bytes of one document's id (a UUID). */
 const DOCUMENT_ID_BYTES = 16
 
 /**
@@ -35,16 +35,10 @@ export function readDocumentTable(folder: string, documents: number, parts: Resi
      */
     runsOf(documentId: string): Uint32Array {
       const wanted = documentIdBytes(documentId)
-      if (wanted.length !== DOCUMENT_ID_BYTES) return new Uint32Array()
-      let [low, high] = [0, documents - 1]
-      while (low <= high) {
-        const middle = (low + high) >>> 1
-        const order = wanted.compare(ids, middle * DOCUMENT_ID_BYTES, (middle + 1) * DOCUMENT_ID_BYTES)
-        if (order === 0) return runs.subarray((firstRuns[middle] ?? 0) * 2, (firstRuns[middle + 1] ?? 0) * 2)
-        if (order < 0) high = middle - 1
-        else low = middle + 1
-      }
-      return new Uint32Array()
+      const orderAt = (at: number): number => wanted.compare(ids, at * DOCUMENT_ID_BYTES, (at + 1) * DOCUMENT_ID_BYTES)
+      const found = firstIndex(documents, (at) => orderAt(at) <= 0)
+      if (found === documents || orderAt(found) !== 0) return new Uint32Array()
+      return runs.subarray((firstRuns[found] ?? 0) * 2, (firstRuns[found + 1] ?? 0) * 2)
     },
   }
 }

@@ -128,11 +128,9 @@ export const manifestSchema = z
   )
 export type Manifest = z.infer<typeof manifestSchema>
 
-/** The files that an artifact may have. */
 export const ARTIFACT_FILES = filesSchema.keyof().options
 export type ArtifactFile = (typeof ARTIFACT_FILES)[number]
 
-/** A file that a manifest names. */
 export interface NamedFile {
   readonly name: ArtifactFile
   readonly bytes: number

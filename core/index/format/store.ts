@@ -50,7 +50,6 @@ export function createArtifactStore(url: string): ArtifactStore {
 
 function storeIn(root: string, copies: Copies) {
   return Object.assign(copies, {
-    /** The local folder. */
     root,
     artifactFolder: (versionId: string): string => join(root, 'artifacts', versionId),
     /** Signed entries of the versions to serve; search nodes load them by themselves. */

@@ -36,7 +36,10 @@ export async function verifyArtifact(
   expectedDigest: Uint8Array,
 ): Promise<Manifest> {
   const { manifest } = await readSignedManifest(folder, publicKeysDer, expectedDigest)
-  await verifyFiles(folder, manifest)
+  await verifyHashes(folder, manifest, digestFiles)
+  await verifyShapes(folder, manifest)
+  await verifyTables(folder, manifest)
+  await verifyWords(folder, manifest)
   return manifest
 }
 
@@ -49,13 +52,6 @@ export async function verifyArtifact(
 export async function verifyBytes(folder: string, signed: Signed, digestsOf: DigestsOf): Promise<void> {
   const { manifest } = await readSignedManifest(folder, signed.publicKeysDer, signed.digest)
   await verifyHashes(folder, manifest, digestsOf)
-}
-
-async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
-  await verifyHashes(folder, manifest, digestFiles)
-  await verifyShapes(folder, manifest)
-  await verifyTables(folder, manifest)
-  await verifyWords(folder, manifest)
 }
 
 async function verifyNames(folder: string, manifest: Manifest): Promise<void> {
@@ -89,17 +85,21 @@ async function verifyHashes(folder: string, manifest: Manifest, digestsOf: Diges
   }
 }
 
+async function readDescription<T>(folder: string, name: ArtifactFile, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(parsedJson(await readFile(join(folder, name), 'utf8')))
+  if (parsed.success) return parsed.data
+  throw new ArtifactError(`${name} does not have the form that this version of the service reads.`)
+}
+
 async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
   const { passages, embedding, files, clusters } = manifest
   if (embedding !== undefined) verifyVectors(passages, embedding.dimensions, clusters?.count, files)
-  const facets = facetsSchema.safeParse(parsedJson(await readFile(join(folder, 'facets.json'), 'utf8')))
-  if (!facets.success)
-    throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
-  for (const values of Object.values(facets.data)) {
+  const facets = await readDescription(folder, 'facets.json', facetsSchema)
+  for (const values of Object.values(facets)) {
     if (values.some((value, at) => at > 0 && value <= (values[at - 1] ?? '')))
       throw new ArtifactError('A dictionary of facets.json is not sorted.')
   }
-  if (files['facets.bin'].bytes !== facetsLayout(passages, facets.data).bytes)
+  if (files['facets.bin'].bytes !== facetsLayout(passages, facets).bytes)
     throw new ArtifactError('facets.bin does not fit facets.json.')
 }
 
@@ -134,12 +134,7 @@ async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
 
 /** Verifies the sizes of the digests, lexical, forward and reference files against their descriptions. */
 async function verifyWords(folder: string, { passages, files, search_questions: questions }: Manifest): Promise<void> {
-  const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
-    const parsed = schema.safeParse(parsedJson(await readFile(join(folder, name), 'utf8')))
-    if (!parsed.success)
-      throw new ArtifactError(`${name} does not have the form that this version of the service reads.`)
-    return parsed.data
-  }
+  const read = <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => readDescription(folder, name, schema)
   const lexical = await read('lexical.json', lexicalSchema)
   const forward = await read('forward.json', forwardSchema)
   const ngrams = await read('grams.json', ngramsSchema)

@@ -32,8 +32,6 @@ import { createReferencesWriter } from '#core/index/references/writer.ts'
 import { createSourcesWriter, type DerivedFields, type SourceFacts } from '#core/index/passages/sources.ts'
 import { createPassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
-import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
 import { openVectorsWriter, type VectorsWriter } from '#core/index/vectors/writer.ts'
 import { writeQueryExpansions, type PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
@@ -197,8 +195,8 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     return await writeManifest(input, folder, {
       engine,
       documents: documents.count,
-      merkleRoot: merkleRoot(tables.leaves),
-      ivf: written?.ivf,
+      merkle_root: merkleRoot(tables.leaves).toString('hex'),
+      clusters: written?.ivf,
       cosines: written?.cosines,
       files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofNgrams },
     })
@@ -207,36 +205,19 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   }
 }
 
-interface Measured {
-  readonly engine: EngineDescription | undefined
-  readonly documents: number
-  readonly merkleRoot: Buffer
-  readonly ivf: IvfDescription | undefined
-  readonly cosines: CosineStatistics | undefined
-  readonly files: Manifest['files']
-}
+type Measured = Pick<Manifest, 'engine' | 'documents' | 'merkle_root' | 'clusters' | 'cosines' | 'files'>
 
-async function writeManifest(
-  input: ArtifactInput,
-  folder: string,
-  { engine, documents, merkleRoot: root, ivf, cosines, files }: Measured,
-): Promise<WrittenArtifact> {
-  const queryExpansions = input.queryExpansions?.length ?? 0
+async function writeManifest(input: ArtifactInput, folder: string, measured: Measured): Promise<WrittenArtifact> {
   const manifest = manifestSchema.parse({
+    ...measured,
     format: ARTIFACT_FORMAT,
-    ...(cosines === undefined ? {} : { cosines }),
     version_id: input.versionId,
     passages: input.passages,
-    documents,
-    ...(input.embedding === undefined ? {} : { embedding: input.embedding }),
-    ...(ivf === undefined ? {} : { clusters: ivf }),
+    embedding: input.embedding,
     snapshots_digest: input.snapshotsDigest,
-    merkle_root: root.toString('hex'),
-    ...(queryExpansions === 0 ? {} : { search_questions: queryExpansions }),
-    ...(input.description === undefined ? {} : { description: input.description }),
-    ...(input.asOf === undefined ? {} : { as_of: input.asOf }),
-    ...(engine === undefined ? {} : { engine }),
-    files,
+    search_questions: input.queryExpansions?.length || undefined,
+    description: input.description,
+    as_of: input.asOf,
   })
   const bytes = Buffer.from(manifestText(manifest))
   await writeHashed(join(folder, MANIFEST_FILE), [bytes])

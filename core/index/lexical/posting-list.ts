@@ -45,7 +45,6 @@ export class PostingList {
     this.#position = offset + directoryBytes
   }
 
-  /** Returns to the first chunk. */
   rewind(): void {
     this.#chunk = 0
     this.#skipped = 0

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
 import { openFileBytes, type FileBytes } from '#core/index/storage/file-bytes.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { PostingList, type TermEntry } from './posting-list.ts'
 
 /**
@@ -40,13 +41,10 @@ export function openLexicalReader(
 
   /** Returns the last block whose first term is not above the wanted one; -1 if there is none. */
   function blockOf(wanted: Buffer): number {
-    let [low, high] = [0, layout.blocks]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (isBelow(wanted, firstTerms, table[middle * 2 + 1] ?? 0, table[middle * 2 + 3] ?? 0)) high = middle
-      else low = middle + 1
-    }
-    return low - 1
+    const after = firstIndex(layout.blocks, (block) =>
+      isBelow(wanted, firstTerms, table[block * 2 + 1] ?? 0, table[block * 2 + 3] ?? 0),
+    )
+    return after - 1
   }
   const files = opening.move()
   return {

@@ -5,7 +5,6 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { writeHashed, type FileDigest } from '#core/platform/hashed-file.ts'
 import { QUERY_EXPANSIONS, queryExpansionSchema, type QUERY_EXPANSION_FILES, type QueryExpansion } from './layout.ts'
 
-/** A query expansion of the passage in a row. */
 export interface PlacedExpansion extends QueryExpansion {
   readonly row: number
 }

@@ -1,6 +1,7 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSized, readFully } from '#core/index/storage/file-reader.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 
 /**
@@ -23,15 +24,7 @@ export function openReferencesReader(folder: string) {
     return Buffer.from(readBytes(file, layout.textOffset + from, to - from)).toString('utf8')
   }
   /** Returns the position of the first term that is not below `wanted`. */
-  const lowerBound = (wanted: string): number => {
-    let [low, high] = [0, counts.terms]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (termAt(middle) < wanted) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
+  const lowerBound = (wanted: string): number => firstIndex(counts.terms, (position) => termAt(position) >= wanted)
   /** Rows of the terms from one position up to another. */
   const rowsBetween = (first: number, end: number): Uint32Array => {
     if (first >= end) return new Uint32Array(0)

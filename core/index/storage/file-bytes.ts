@@ -10,7 +10,6 @@ export interface FileBytes {
   piece(position: number, bytes: number): Buffer
   /** @returns bytes that stay valid until the next call. */
   passing(position: number, bytes: number): Buffer
-  /** Fills the target. */
   copyTo(target: Uint8Array, position: number): void
   close(): void
 }

@@ -2,23 +2,18 @@
 const PART_ENTRIES_MAX = 2 ** 23
 
 /** A map by text without a bound on its entries, which come in the order of their first `set`. */
-export interface LargeMap<Value> {
-  readonly size: number
-  get(key: string): Value | undefined
-  set(key: string, value: Value): void
-  entries(): Generator<readonly [string, Value]>
-}
+export type LargeMap<Value> = ReturnType<typeof createLargeMap<Value>>
 
 /** @param partMax entries of one part; a test sets it. */
-export function createLargeMap<Value>(partMax = PART_ENTRIES_MAX): LargeMap<Value> {
+export function createLargeMap<Value>(partMax = PART_ENTRIES_MAX) {
   const parts = [new Map<string, Value>()]
   const partOf = (key: string): Map<string, Value> | undefined => parts.findLast((part) => part.has(key))
   return {
     get size() {
       return parts.reduce((sum, part) => sum + part.size, 0)
     },
-    get: (key) => partOf(key)?.get(key),
-    set(key, value) {
+    get: (key: string) => partOf(key)?.get(key),
+    set(key: string, value: Value) {
       const known = partOf(key)
       if (known !== undefined) {
         known.set(key, value)

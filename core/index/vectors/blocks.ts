@@ -9,6 +9,7 @@ export interface VectorFile {
 }
 
 export interface VectorBlock {
+  /** Row of the first one, or its place in `order`. */
   readonly firstRow: number
   /** Concatenated; valid until the next block. */
   readonly vectors: Float32Array<ArrayBuffer>
@@ -18,45 +19,27 @@ export interface VectorBlock {
 const BLOCK_BYTES = 2 * 1024 * 1024
 
 /**
- * Reads a file of vectors block by block, in row order.
+ * Reads a file of vectors block by block, in row order or the rows of `order`.
  * @param pause runs before each block: yields to other work, or throws to stop.
  */
 export async function* vectorBlocks(
   { path, rows, dimensions }: VectorFile,
   pause: () => Promise<void>,
+  order?: Uint32Array,
 ): AsyncGenerator<VectorBlock> {
   const rowBytes = dimensions * 4
   const blockRows = Math.max(1, Math.floor(BLOCK_BYTES / rowBytes))
+  const count = order?.length ?? rows
   const file = openSized(path, rows * rowBytes)
   try {
-    for (let firstRow = 0; firstRow < rows; firstRow += blockRows) {
+    for (let firstRow = 0; firstRow < count; firstRow += blockRows) {
       await pause()
-      const bytes = new Uint8Array(Math.min(blockRows, rows - firstRow) * rowBytes)
-      readFully(file, bytes, firstRow * rowBytes)
+      const bytes = new Uint8Array(Math.min(blockRows, count - firstRow) * rowBytes)
+      if (order === undefined) readFully(file, bytes, firstRow * rowBytes)
+      else
+        for (const [at, row] of order.subarray(firstRow, firstRow + blockRows).entries())
+          readFully(file, bytes.subarray(at * rowBytes, (at + 1) * rowBytes), row * rowBytes)
       yield { firstRow, vectors: new Float32Array(bytes.buffer) }
-    }
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** Reads rows of a file of vectors in any order, block by block. */
-export async function* rowBlocks(
-  { path, rows, dimensions }: VectorFile,
-  order: Uint32Array,
-  pause: () => Promise<void>,
-): AsyncGenerator<Pick<VectorBlock, 'vectors'>> {
-  const rowBytes = dimensions * 4
-  const blockRows = Math.max(1, Math.floor(BLOCK_BYTES / rowBytes))
-  const file = openSized(path, rows * rowBytes)
-  try {
-    for (let from = 0; from < order.length; from += blockRows) {
-      await pause()
-      const wanted = order.subarray(from, from + blockRows)
-      const bytes = new Uint8Array(wanted.length * rowBytes)
-      for (const [at, row] of wanted.entries())
-        readFully(file, bytes.subarray(at * rowBytes, (at + 1) * rowBytes), row * rowBytes)
-      yield { vectors: new Float32Array(bytes.buffer) }
     }
   } finally {
     closeSync(file)
@@ -76,7 +59,7 @@ export async function sampleVectors(
   pause: () => Promise<void>,
 ): Promise<readonly Float32Array[]> {
   const sample: Float32Array[] = []
-  for await (const { vectors } of rowBlocks(file, evenlySpaced(file.rows, count), pause))
+  for await (const { vectors } of vectorBlocks(file, pause, evenlySpaced(file.rows, count)))
     for (let at = 0; at < vectors.length; at += file.dimensions) sample.push(vectors.slice(at, at + file.dimensions))
   return sample
 }

@@ -13,24 +13,7 @@ const ASSIGN_EXPANSION = 32
 /** Searches of mapped graphs. Threads that are given the same array count together. */
 export const graphSearches = { count: new BigInt64Array(1) }
 
-/** A graph of points, which finds those with the largest inner products. */
-export interface Graph {
-  /** @returns the nearest points of a vector, nearest first, `count` of them or nearly so many. */
-  nearest(vector: Float32Array, count: number): Uint32Array
-}
-
-export interface BuiltGraph extends Graph {
-  /** @param vectors concatenated. @returns the nearest point of each vector. */
-  assign(vectors: Float32Array): Uint32Array
-  readonly connectivity: number
-  /** The file is not synced. */
-  save(path: string): void
-}
-
-export interface MappedGraph extends Graph {
-  /** Lets the mapping go, with the next garbage collection. */
-  close(): void
-}
+export type BuiltGraph = ReturnType<typeof buildGraph>
 
 /**
  * Builds a graph of points. Its bytes depend on the points and on the constants here alone: one thread adds them, and
@@ -40,7 +23,7 @@ export interface MappedGraph extends Graph {
  * length, so that the scale is one for all, and inner products stay comparable.
  * @param points concatenated.
  */
-export function buildGraph(points: Float32Array, dimensions: number): BuiltGraph {
+export function buildGraph(points: Float32Array, dimensions: number) {
   const index = createIndex(dimensions, CONNECTIVITY)
   const wide = withEqualLengths(points, dimensions)
   const width = dimensions + 1
@@ -52,9 +35,11 @@ export function buildGraph(points: Float32Array, dimensions: number): BuiltGraph
   }
   return {
     connectivity: CONNECTIVITY,
-    save: (path) => index.save(path),
-    assign: (vectors) => lowWords(index.search(padded(vectors, dimensions), 1, 1).keys),
-    nearest: (vector, wanted) => nearestIn(index, vector, dimensions, count, wanted),
+    /** The file is not synced. */
+    save: (path: string) => index.save(path),
+    /** @param vectors concatenated. @returns the nearest point of each vector. */
+    assign: (vectors: Float32Array) => lowWords(index.search(padded(vectors, dimensions), 1, 1).keys),
+    nearest: (vector: Float32Array, wanted: number) => nearestIn(index, vector, dimensions, count, wanted),
   }
 }
 
@@ -63,19 +48,22 @@ export function buildGraph(points: Float32Array, dimensions: number): BuiltGraph
  * process or gives wrong points.
  * @throws Error if the file holds another graph than its manifest says.
  */
-export function openGraph(path: string, dimensions: number, count: number, connectivity: number): MappedGraph {
+export function openGraph(path: string, dimensions: number, count: number, connectivity: number) {
   let index: Index | undefined = createIndex(dimensions, connectivity)
   index.view(path)
   // `view` takes all of these from the file.
   if (index.size() !== count || index.dimensions() !== dimensions + 1 || index.connectivity() !== connectivity)
     throw new Error('graph.usearch is not the graph that the manifest describes')
   return {
-    nearest(vector, wanted) {
+    nearest(vector: Float32Array, wanted: number) {
       if (index === undefined) throw new Error('a graph was searched after it was closed')
       Atomics.add(graphSearches.count, 0, 1n)
       return nearestIn(index, vector, dimensions, count, wanted)
     },
-    close: () => (index = undefined),
+    /** Lets the mapping go, with the next garbage collection. */
+    close() {
+      index = undefined
+    },
   }
 }
 
@@ -91,6 +79,7 @@ function createIndex(dimensions: number, connectivity: number): Index {
   })
 }
 
+/** @returns the points with the largest inner products, nearest first, `wanted` of them or nearly so many. */
 function nearestIn(index: Index, vector: Float32Array, dimensions: number, count: number, wanted: number): Uint32Array {
   // A search looks at as many points as it returns.
   const expansion = Math.min(count, Math.ceil(wanted * SEARCH_FACTOR))

@@ -1,4 +1,4 @@
-import { evenlySpaced, rowBlocks, vectorBlocks, type VectorFile } from './blocks.ts'
+import { evenlySpaced, vectorBlocks, type VectorFile } from './blocks.ts'
 import { RADIUS_MIN_SHARE } from './ivf-layout.ts'
 import { buildGraph, type BuiltGraph } from './graph.ts'
 
@@ -71,7 +71,7 @@ async function sampled(file: VectorFile, count: number, pause: () => Promise<voi
   const rows = evenlySpaced(file.rows, count)
   const sample = new Float32Array(rows.length * file.dimensions)
   let filled = 0
-  for await (const { vectors } of rowBlocks(file, rows, pause)) {
+  for await (const { vectors } of vectorBlocks(file, pause, rows)) {
     sample.set(vectors, filled)
     filled += vectors.length
   }

@@ -28,7 +28,6 @@ export interface ScanDepth {
  */
 const ERROR_DEVIATIONS = 3.5
 
-/** A scan of SQ4 vectors for one query. */
 export class Sq4Scan {
   readonly query: QuantizedQuery
   readonly #scorer: PieceScorer
@@ -85,7 +84,6 @@ export class Sq4Scan {
     return this.#found.rows()
   }
 
-  /** Offers the first hits that are in the set. */
   #offer(first: number, count: number, among: Uint32Array): void {
     const { hits } = this.#scorer
     let least = this.#found.threshold()

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { syncPath } from '#core/platform/durable-file.ts'
-import { digestFile, openHashedFile, writeHashed, type FileDigest } from '#core/platform/hashed-file.ts'
-import { sampleVectors, rowBlocks, vectorBlocks, type VectorFile } from './blocks.ts'
+import { digestFile, openHashedFile, writeHashed } from '#core/platform/hashed-file.ts'
+import { sampleVectors, vectorBlocks, type VectorFile } from './blocks.ts'
 import { encodeCentroids } from './ivf-reader.ts'
-import type { IvfDescription } from './ivf-layout.ts'
-import { createCosineStatistics, type CosineStatistics } from './cosine-statistics.ts'
+import { createCosineStatistics } from './cosine-statistics.ts'
 import { buildIvfLists, type IvfLists } from './k-means.ts'
 import { measureIvf } from './nprobe.ts'
 import { type ScalarQuantizer, createEncoder, encodeHeader, fitQuantizer } from './quantizer.ts'
@@ -17,26 +16,9 @@ export interface VectorsInput {
   readonly pause: () => Promise<void>
 }
 
-export interface WrittenVectors {
-  readonly files: {
-    readonly 'vectors.f32': FileDigest
-    readonly 'vectors.sq4': FileDigest
-    readonly 'clusters.u32': FileDigest
-    readonly 'centroids.sq4': FileDigest
-    readonly 'graph.usearch': FileDigest
-  }
-  readonly ivf: IvfDescription
-  readonly cosines: CosineStatistics
-}
-
-export interface UnsearchedVectors {
-  readonly files: Pick<WrittenVectors['files'], 'vectors.f32'>
-  readonly ivf?: undefined
-  readonly cosines: CosineStatistics
-}
-
 /** Writes the vectors of a version, which arrive in row order. */
 export type VectorsWriter = Awaited<ReturnType<typeof openVectorsWriter>>
+export type WrittenVectors = Awaited<ReturnType<VectorsWriter['finish']>>
 
 /** Queries that measure the lists; sampled rows fill them up to the minimum. */
 const QUERIES_MIN = 200
@@ -47,10 +29,7 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
   const exact = await openHashedFile(source.path)
   const statistics = createCosineStatistics(rows, dimensions)
 
-  async function writeIvf(
-    { graph, starts, radii, rows: rowOf, centroids }: IvfLists,
-    quantizer: ScalarQuantizer,
-  ): Promise<Omit<WrittenVectors['files'], 'vectors.f32'>> {
+  async function writeIvf({ graph, starts, radii, rows: rowOf, centroids }: IvfLists, quantizer: ScalarQuantizer) {
     const path = join(folder, 'graph.usearch')
     graph.save(path)
     await syncPath(path)
@@ -71,7 +50,7 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
       for (let at = 0; at < vectors.length; at += dimensions) statistics.add(vectors.subarray(at, at + dimensions))
     },
     /** @param queries at least one, of unit length; they measure the cosines and the lists. */
-    async finish(queries: readonly Float32Array[]): Promise<WrittenVectors> {
+    async finish(queries: readonly Float32Array[]) {
       const vectors = await exact.finish()
       const lists = await buildIvfLists(source, pause)
       const files = await writeIvf(lists, await quantizerOf(source, pause))
@@ -88,8 +67,8 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
       }
     },
     /** Writes nothing that a search by vector needs: an engine searches. */
-    async finishUnsearched(queries: readonly Float32Array[]): Promise<UnsearchedVectors> {
-      return { files: { 'vectors.f32': await exact.finish() }, cosines: statistics.finish(queries) }
+    async finishUnsearched(queries: readonly Float32Array[]) {
+      return { files: { 'vectors.f32': await exact.finish() }, ivf: undefined, cosines: statistics.finish(queries) }
     },
     /** Closes without finishing; harmless after `finish`. */
     abandon: () => exact.abandon(),
@@ -111,10 +90,9 @@ export async function* sq4Pieces(
 ): AsyncGenerator<Uint8Array> {
   const encode = createEncoder(quantizer)
   yield encodeHeader(quantizer)
-  for await (const { vectors } of rowBlocks(file, order, pause)) yield encode(vectors)
+  for await (const { vectors } of vectorBlocks(file, pause, order)) yield encode(vectors)
 }
 
-/** Fits the quantizer of a version. */
 export async function quantizerOf(file: VectorFile, pause: () => Promise<void>): Promise<ScalarQuantizer> {
   const { rows, dimensions } = file
   const sums = new Float64Array(dimensions)

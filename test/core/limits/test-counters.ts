@@ -4,7 +4,7 @@ import { afterAll, expect } from 'vitest'
 import { openCounters, type ChargeDecision, type ChargeRequest, type Ending } from '#core/limits/counters.ts'
 import type { StoppedDocument } from '#core/limits/counters.ts'
 import { createLog } from '#core/platform/log.ts'
-import { entitlementKeys, epochKey, type EntitlementKeys, type LimitScope } from '#core/limits/counter-keys.ts'
+import { entitlementKeys, epochKey, type LimitScope } from '#core/limits/counter-keys.ts'
 import { planLimitsSchema, type PlanLimits } from '#core/domain/quota-plan.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import { openTestRedis } from '#test/support/redis.ts'
@@ -13,7 +13,7 @@ import { openTestRedis } from '#test/support/redis.ts'
 export const EPOCH = randomUUID()
 export const WINDOW_MS = 30 * 86_400_000
 
-export function keysOf(scope: LimitScope): EntitlementKeys {
+export function keysOf(scope: LimitScope) {
   return entitlementKeys(scope.organizationId, EPOCH, scope.entitlementId)
 }
 
