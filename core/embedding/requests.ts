@@ -137,11 +137,11 @@ async function createEmbeddings(
 }
 
 /** Every option that the client would else read from the environment is given. */
-async function openClient({ baseUrl }: EndpointAddress, send: typeof fetch): Promise<OpenAI> {
+async function openClient({ baseUrl }: EndpointAddress, fetchText: typeof fetch): Promise<OpenAI> {
   const { OpenAI: Client } = await import('openai')
   const unset = { adminAPIKey: null, organization: null, project: null, webhookSecret: null }
   try {
-    return new Client({ ...unset, apiKey: 'none', baseURL: baseUrl, maxRetries: 0, logLevel: 'off', fetch: send })
+    return new Client({ ...unset, apiKey: 'none', baseURL: baseUrl, maxRetries: 0, logLevel: 'off', fetch: fetchText })
   } catch {
     // The client parses this one variable whatever its options are.
     throw new OperatorError('OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.')

@@ -45,9 +45,11 @@ export async function* stageSources(
 ): AsyncGenerator<Finding> {
   const { mapping, snapshots, signal, leftOut = [] } = input
   const stage = createStager(input, staging, file)
-  const { mayBelong, leftOut: reason } = FORMATS_OF_SOURCES[mapping.format]
-  for (const source of leftOut)
-    yield { kind: 'skipped', skip: mayBelong(source) ? 'lost' : 'intended', entry: { source, line: 1, reason } }
+  const format = FORMATS_OF_SOURCES[mapping.format]
+  for (const source of leftOut) {
+    const skip = format.mayBelong(source) ? 'lost' : 'intended'
+    yield { kind: 'skipped', skip, entry: { source, line: 1, reason: format.leftOut } }
+  }
   for (const [index, snapshot] of snapshots.entries()) {
     const source = snapshot.sourceName
     yield { kind: 'file' }

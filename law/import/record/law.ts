@@ -159,8 +159,7 @@ function namedProvisions(read: ReadDocument) {
     const label = qualifiers.slice(-IMPORT_BOUNDS.citationCharactersMax)
     const unique = isShared ? numbers(label) : label
     // `source.yaml` may state another title of the document than the citation begins with.
-    const cited = isTitled ? { untitled: unique } : { label: unique }
-    return { provision, id, citation, cited }
+    return { provision, id, citation, cited: isTitled ? { untitled: unique } : { label: unique } }
   })
 }
 
