@@ -22,8 +22,9 @@ export const EVALUATION_BOUNDS = {
   readQuestionsMax: 400,
   /** Passages of a list that a rewriter's queries found, of which the first ones count. */
   rewrittenDepth: 10,
-  /** File of scores that a reader gave. */
-  readerCacheBytesMax: 64 * 1024 * 1024,
+  /** File of what a model gave, and one line of it. */
+  replyCacheBytesMax: 256 * 1024 * 1024,
+  replyLineBytesMax: 65_536,
 
   // Search questions.
   /** Those of a sample that are asked of the version. */

@@ -64,7 +64,6 @@ export const BUILD_BOUNDS = {
   /** Tokens of one passage that the model may write. */
   searchQuestionTokensMax: 300,
   searchQuestionReplyBytesMax: 16_384,
-  searchQuestionCacheLineBytesMax: 65_536,
 } as const
 
 const { assertLess } = createBoundOrder({ ...JOB_BOUNDS, ...BUILD_BOUNDS })

@@ -9,7 +9,7 @@ import { createReader, ReaderError, type Reader } from '#core/reading/reader.ts'
 import { READER_FORMATS } from '#core/reading/rerank.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 import { firstReadable, lineFault, textLines } from './text-lines.ts'
-import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
+import { cachedReader } from '#jobs/evaluation/reply-cache.ts'
 import { option } from '#operator/command-line/inputs.ts'
 import { parseRecordJson } from '#law/import/record/record-json.ts'
 

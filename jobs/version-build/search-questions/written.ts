@@ -9,10 +9,8 @@ import { batchesOf, inGroups } from '#jobs/version-build/row-files.ts'
 import { passagesFile } from '#jobs/version-build/sort.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import type { QuestionWriter } from './writer.ts'
-import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { parsedJson } from '#core/platform/json.ts'
-import { linesOf } from '#law/import/record/lines.ts'
+import { openReplyCache, type ReplyCache } from '#jobs/evaluation/reply-cache.ts'
 
 type WritingContext = Pick<BuildContext, 'workFolder' | 'store' | 'vectors' | 'progress' | 'warn' | 'signal'>
 
@@ -25,32 +23,29 @@ type WritingContext = Pick<BuildContext, 'workFolder' | 'store' | 'vectors' | 'p
 export async function writtenQuestions(context: WritingContext, passages: number, writer: QuestionWriter) {
   const { workFolder, vectors, store, signal } = context
   const shared = vectors.cache === undefined ? workFolder : dirname(store.vectorCacheFile)
-  const cache = await openQuestionCache(join(shared, 'search-questions.jsonl'))
-  try {
-    await tellPrice(context, writer, cache)
-    const placed: PlacedExpansion[] = []
-    let row = 0
-    for await (const group of inGroups(passagesIn(passagesFile(workFolder)), BUILD_BOUNDS.vectorFileRows)) {
-      signal.throwIfAborted()
-      await writeMissing(context, writer, cache, group)
-      for (const passage of group) {
-        const { source_id: id, metadata } = passage
-        for (const q of cache.get(writer.keyOf(passage)) ?? []) placed.push({ row, id, lang: metadata.language, q })
-        row += 1
-      }
-      if (placed.length > BUILD_BOUNDS.searchQuestionsMax)
-        throw new OperatorError(
-          `The version would have more than ${BUILD_BOUNDS.searchQuestionsMax} search questions: build it without them.`,
-        )
-      context.progress.at(row, passages)
+  const cache = await openReplyCache(join(shared, 'search-questions.jsonl'), questionsSchema)
+  await tellPrice(context, writer, cache)
+  const placed: PlacedExpansion[] = []
+  let row = 0
+  for await (const group of inGroups(passagesIn(passagesFile(workFolder)), BUILD_BOUNDS.vectorFileRows)) {
+    signal.throwIfAborted()
+    await writeMissing(context, writer, cache, group)
+    for (const passage of group) {
+      const { source_id: id, metadata } = passage
+      const { questions = [] } = cache.get(writer.keyOf(passage)) ?? {}
+      for (const q of questions) placed.push({ row, id, lang: metadata.language, q })
+      row += 1
     }
-    if (placed.length > 0) return placed
-    throw new OperatorError(
-      `The model ${writer.model} wrote no search question that can be used: choose another --chat-model.`,
-    )
-  } finally {
-    await cache.close()
+    if (placed.length > BUILD_BOUNDS.searchQuestionsMax)
+      throw new OperatorError(
+        `The version would have more than ${BUILD_BOUNDS.searchQuestionsMax} search questions: build it without them.`,
+      )
+    context.progress.at(row, passages)
   }
+  if (placed.length > 0) return placed
+  throw new OperatorError(
+    `The model ${writer.model} wrote no search question that can be used: choose another --chat-model.`,
+  )
 }
 
 async function tellPrice({ workFolder, warn }: WritingContext, writer: QuestionWriter, cache: QuestionCache) {
@@ -88,47 +83,12 @@ async function writeMissing(
         batch.map(([, passage]) => passage),
         either,
       )
-      await cache.add(batch.map(([key], at) => ({ key, questions: lists[at] ?? [] })))
+      await cache.add(batch.map(([key], at) => [key, { questions: lists[at] ?? [] }]))
     },
     signal,
   )
 }
 
-const entrySchema = z.strictObject({
-  /** SHA-256 (hex) of model, prompt and passage. */
-  key: z.string().length(64),
-  questions: z.array(z.string().min(1)).readonly(),
-})
-type CachedQuestions = z.infer<typeof entrySchema>
-
-/** Questions that a model wrote at an earlier time. */
-type QuestionCache = Awaited<ReturnType<typeof openQuestionCache>>
-
-/**
- * Opens a file to which each reply is appended, so that a build that is killed pays for no passage twice. A line that
- * is no entry, as the last one of a killed build, is a miss. A file beyond the bound begins anew.
- */
-async function openQuestionCache(path: string) {
-  await mkdir(dirname(path), { recursive: true })
-  const size = await stat(path).then(
-    (found) => found.size,
-    () => 0,
-  )
-  if (size > BUILD_BOUNDS.searchQuestionsBytesMax) await rm(path, { force: true })
-  const file = await open(path, 'a')
-  const known = new Map<string, readonly string[]>()
-  for await (const { bytes } of linesOf(path, BUILD_BOUNDS.searchQuestionCacheLineBytesMax)) {
-    const entry = entrySchema.safeParse(parsedJson(bytes?.toString('utf8') ?? ''))
-    if (entry.success) known.set(entry.data.key, entry.data.questions)
-  }
-  return {
-    /** Empty: it wrote none that can be used. */
-    get: (key: string) => known.get(key),
-    async add(entries: readonly CachedQuestions[]) {
-      for (const { key, questions } of entries) known.set(key, questions)
-      // The line break before the entries ends what a killed build left.
-      await file.appendFile(`\n${entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')}`)
-    },
-    close: () => file.close(),
-  }
-}
+/** Empty: the model wrote none that can be used. */
+const questionsSchema = z.object({ questions: z.array(z.string().min(1)).readonly() })
+type QuestionCache = ReplyCache<z.infer<typeof questionsSchema>>
