@@ -8,13 +8,13 @@ import { servedOf } from '#jobs/evaluation/ask.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { fittedProfile, measureQuestions } from '#jobs/evaluation/pipeline.ts'
+import { reportSections } from '#jobs/evaluation/page/tables.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { measureReader } from '#jobs/evaluation/reading.ts'
 import type { DataSetFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
 import { readerFailed } from './reader.ts'
 import { openTools, type EvaluationOutput, type EvaluationTools } from './tools.ts'
-import { dataSetSections } from './table.ts'
 import { readTask, type Task, type TaskQuestion } from './task.ts'
 import { findTaskFiles, firstReadable, type TaskFiles } from './text-lines.ts'
 import { withTemporaryVersion, type TemporaryVersion } from './temporary-version.ts'
@@ -127,7 +127,10 @@ async function askBuilt(
       return figures === undefined ? [] : [[id, figures] as const]
     }),
   )
-  return { report, perQuestion, sections: dataSetSections(report, artifact.manifest.documents, ranked) }
+  const title =
+    `${report.dataset}: ${report.passages} passages of ${artifact.manifest.documents} documents; ${report.queries} ` +
+    `questions asked, ${ranked} of them judged for ranking`
+  return { report, perQuestion, sections: [{ title }, ...reportSections(report)] }
 }
 
 /**

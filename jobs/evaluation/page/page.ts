@@ -1,15 +1,8 @@
-import { renderDocument } from '#jobs/platform/page/document.ts'
+import { renderDocument, sectionMarkup } from '#jobs/platform/page/document.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { figure, milliseconds, whole } from './numbers.ts'
-import {
-  comparisonTable,
-  decisionTable,
-  filteredRecallTable,
-  gatesTable,
-  operatingTables,
-  rankingTable,
-} from './tables.ts'
-import { refusedInWords, verdictOf } from './verdict.ts'
+import { reportSections } from './tables.ts'
+import { verdictOf } from './verdict.ts'
 import { PROBLEMS, type EvaluationReport, type Miss } from './evaluation-report.ts'
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
@@ -18,12 +11,6 @@ const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
     'passages looked up by their own words: measures whether the version finds its own passages, ' +
     'not whether it answers what people ask',
   'data set': 'research collection in a temporary version',
-}
-
-const NOT_FITTED: Readonly<Record<EvaluationReport['kind'], string>> = {
-  'known items': 'Field questions were not asked.',
-  'question set': 'The question set has too few labels of both kinds to calibrate it.',
-  'data set': 'The data set has too few labels of both kinds to calibrate it.',
 }
 
 /** What a reviewer reads of a candidate beside its figures. */
@@ -47,10 +34,8 @@ export function renderPage(report: EvaluationReport, review?: ReviewSections, no
   const id = report.version_id
   const version = id === null ? NOTHING : html`<p class="soft small">Version <code>${id}</code></p>`
   const measured = html`<p class="verdict ${tone}"><b>${word}.</b> ${sentence}</p>
-    ${facts(report)} ${review?.tables ?? NOTHING} ${gatesTable(report.gates)} ${rankingTable(report)}
-    ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecallTable(report)}
-    ${missesSection(report)} ${searchQuestionsSection(report)}
-    ${notes.map((note) => html`<p class="soft small">${note}</p>`)}`
+    ${facts(report)} ${review?.tables ?? NOTHING} ${reportSections(report).map(sectionMarkup)} ${missesSection(report)}
+    ${searchQuestionsSection(report)} ${notes.map((note) => html`<p class="soft small">${note}</p>`)}`
   if (review === undefined) return renderDocument(`Evaluation of ${report.dataset}`, html`${version} ${measured}`)
   return renderDocument(
     review.title,
@@ -75,68 +60,6 @@ function facts(report: EvaluationReport): Markup {
       <li>a query takes <b>${milliseconds(latency.p50)}</b>, one in a hundred over ${milliseconds(latency.p99)}</li>
     </ul>
     <p class="soft small">Questions: ${KINDS[kind]}${set === null ? '' : html`, SHA-256 <code>${set}</code>`}.</p>`
-}
-
-function decision(report: EvaluationReport): Markup {
-  const { abstention } = report
-  if (abstention === null)
-    return html`<h2>The decision</h2>
-      <p>Not measured: the questions do not say which of them cannot be answered.</p>
-      ${calibratedOn(report)} ${modelDecisions(report)}`
-  return html`<h2>The decision</h2>
-    ${calibratedOn(report)} ${decisionTable(abstention)} ${modelDecisions(report)} ${operatingTables(abstention)}`
-}
-
-/** How the decision changes where the rewriter writes queries, and where the reader reads. */
-function modelDecisions({ rewriter, reader }: EvaluationReport): Markup {
-  const rewriting = modelDecision('rewriter', rewriter, 'decides by the default; no labelled question was rewritten.')
-  return html`${rewriting}
-  ${modelDecision('reader', reader, 'decides by the default of chat models; no labelled question was read.')}`
-}
-
-function modelDecision(name: string, figures: EvaluationReport['reader'], byDefault: string): Markup {
-  if (figures === undefined) return NOTHING
-  const { model, questions, answerable, answered_answerable: right, answered_unanswerable: wrong, is_fitted } = figures
-  if (questions === 0) return html`<p>The ${name} <code>${model}</code> ${byDefault}</p>`
-  return html`<p>
-    With the ${name} <code>${model}</code>, ${whole(right)} of ${whole(answerable)} answerable questions are answered
-    and ${whole(wrong)} of ${whole(questions - answerable)} others, AUROC ${figure(figures.auroc)};
-    ${is_fitted ? 'each was scored by a model that was fitted without it' : 'the default decided'}.
-  </p>`
-}
-
-function rankingParameters({ ranking, systems, long_passages: long }: EvaluationReport): Markup {
-  const { dense_weight: weight, reranker } = ranking
-  return html`<p>
-    ${
-      systems.hybrid === undefined
-        ? 'The version has no vectors: words alone rank.'
-        : `Vectors weigh ${figure(weight)} in the hybrid ranking, words ${figure(1 - weight)}.`
-    }
-    ${reranker === null ? '' : html`The model <code>${reranker}</code> re-ranks.`}
-    ${
-      long === undefined || long.passages === 0
-        ? ''
-        : html`${whole(long.passages)} passages are longer than the embedding model reads at once:
-          ${long.windows ? 'each was embedded in windows, to its end.' : 'a search by vector does not see their end.'}`
-    }
-  </p>`
-}
-
-const TOO_SMALL =
-  ' The version is too small to measure what its passages hold of a question by chance: that of ten passages applies.'
-
-/** What the decision was calibrated on, and how far that carries. */
-function calibratedOn({ calibrated_on: on, kind, chance_questions: chance }: EvaluationReport): Markup {
-  return on.source === 'question set'
-    ? html`<p>
-        Calibrated on the question set: threshold and figures come from ${whole(on.questions)} labelled questions, each
-        scored by a model that was fitted without it.
-      </p>`
-    : html`<p>
-        The default decision applies.
-        ${on.refused === undefined ? NOT_FITTED[kind] : refusedInWords(on.refused)}${chance === 0 ? TOO_SMALL : ''}
-      </p>`
 }
 
 const RELEVANT_SHOWN_MAX = 5

@@ -1,26 +1,39 @@
 import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
-import { RANKING_MODES, type EvaluationReport, type Gate } from './evaluation-report.ts'
+import { RANKING_MODES, type EvaluationReport } from './evaluation-report.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
-import { tableOf } from '#jobs/platform/page/document.ts'
+import type { Section } from '#jobs/platform/page/document.ts'
 import { figure, milliseconds, percent, range, signed, whole } from './numbers.ts'
-import { metricName } from './verdict.ts'
+import { metricName, refusedInWords } from './verdict.ts'
+
+/** What is measured, as tables of a page and of a terminal. */
+export function reportSections(report: EvaluationReport): readonly Section[] {
+  return [
+    ...gatesSection(report),
+    ...rankingSection(report),
+    ...comparisonSection(report),
+    ...decisionSections(report),
+    ...filteredRecallSection(report),
+  ]
+}
 
 /** Changes against the active version have a section of their own. */
-export function gatesTable(all: readonly Gate[]): Markup {
+function gatesSection({ gates: all }: EvaluationReport): readonly Section[] {
   const gates = all.filter(({ group }) => group !== 'changes')
-  if (gates.length === 0) return NOTHING
+  if (gates.length === 0) return []
   // Failed gates come first, since a reviewer needs them most.
   const ordered = [...gates.filter((gate) => !gate.passed), ...gates.filter((gate) => gate.passed)]
-  return html`<h2>Gates</h2>
-    ${tableOf(
-      ['Gate', 'Measured', 'Bound', ''],
-      ordered.map(({ label, value, direction, bound, passed }) => [
+  return [
+    {
+      title: 'Gates',
+      head: ['Gate', 'Measured', 'Bound', ''],
+      rows: ordered.map(({ label, value, direction, bound, passed }) => [
         label,
         measure(value),
         `${direction === 'at_least' ? '≥' : '≤'} ${measure(bound)}`,
         passed ? html`<b class="good">✓ met</b>` : html`<b class="bad">✗ missed</b>`,
       ]),
-    )}`
+    },
+  ]
 }
 
 /** Formats shares with three decimals and larger values, such as times, with at most one. */
@@ -28,9 +41,10 @@ function measure(value: number | null): string {
   return value === null || Math.abs(value) <= 1 ? figure(value) : whole(Number(value.toFixed(1)))
 }
 
-export function rankingTable({ systems, latency_ms_by_system: latencies, answerable }: EvaluationReport): Markup {
+function rankingSection(report: EvaluationReport): readonly Section[] {
+  const { systems, latency_ms_by_system: latencies, answerable } = report
   const shown = RANKING_MODES.filter((name) => systems[name] !== undefined)
-  if (shown.length === 0) return NOTHING
+  if (shown.length === 0) return []
   const rows = RANKING_METRICS.map((metric) => {
     const values = shown.map((name) => systems[name]?.[metric] ?? 0)
     const best = new Set(values).size > 1 ? Math.max(...values) : Number.NaN
@@ -47,17 +61,39 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
     const time = latencies[name]
     return time === undefined ? '–' : html`${milliseconds(time.p50)}<small>p99 ${milliseconds(time.p99)}</small>`
   })
-  return html`<h2>Ranking</h2>
-    <p>
-      Means over ${whole(answerable)} answerable questions, with 95 % bootstrap intervals
-      below${shown.length > 1 ? '; the best of a row is bold' : ''}. 1 is best: recall@k is the share of the relevant
-      passages among the first k; nDCG, MAP and MRR fall as they stand further down.
-    </p>
-    ${tableOf(['', ...shown], Object.keys(latencies).length === 0 ? rows : [...rows, ['time, p50', ...times]])}`
+  return [
+    {
+      title: 'Ranking',
+      head: ['', ...shown],
+      rows: Object.keys(latencies).length === 0 ? rows : [...rows, ['time, p50', ...times]],
+      lines: [
+        html`Means over ${whole(answerable)} answerable questions, with 95 % bootstrap
+        intervals${shown.length > 1 ? '; the best of a row is bold' : ''}. 1 is best: recall@k is the share of the
+        relevant passages among the first k; nDCG, MAP and MRR fall as they stand further down.`,
+        rankingParameters(report),
+      ],
+    },
+  ]
 }
 
-export function comparisonTable({ comparison }: EvaluationReport): Markup {
-  if (comparison === null) return NOTHING
+function rankingParameters({ ranking, systems, long_passages: long }: EvaluationReport): Markup {
+  const { dense_weight: weight, reranker } = ranking
+  return html`${
+    systems.hybrid === undefined
+      ? 'The version has no vectors: words alone rank.'
+      : `Vectors weigh ${figure(weight)} in the hybrid ranking, words ${figure(1 - weight)}.`
+  }
+  ${reranker === null ? '' : html`The model <code>${reranker}</code> re-ranks.`}
+  ${
+    long === undefined || long.passages === 0
+      ? ''
+      : html`${whole(long.passages)} passages are longer than the embedding model reads at once:
+        ${long.windows ? 'each was embedded in windows, to its end.' : 'a search by vector does not see their end.'}`
+  }`
+}
+
+function comparisonSection({ comparison }: EvaluationReport): readonly Section[] {
+  if (comparison === null) return []
   const { version_id: active, questions, questions_from: from, metrics } = comparison
   const rows = RANKING_METRICS.map((metric) => {
     const { candidate, active: held, difference, ci } = metrics[metric]
@@ -65,18 +101,65 @@ export function comparisonTable({ comparison }: EvaluationReport): Markup {
     const change = html`<b class="${sign}">${signed(difference)}</b><small>${signed(ci[0])} to ${signed(ci[1])}</small>`
     return [metricName(metric), figure(held), figure(candidate), change]
   })
-  return html`<h2>Against the active version</h2>
-    <p>
-      Version <code>${active}</code>, question by question on the ${whole(questions)} that both were
-      asked${from === undefined ? '' : ` (${from})`}. Worse means that the whole interval of the difference lies below
-      zero.
-    </p>
-    ${tableOf(['', 'active', 'this one', 'difference'], rows)}`
+  const about = html`Version <code>${active}</code>, question by question on the ${whole(questions)} that both were
+    asked${from === undefined ? '' : ` (${from})`}. Worse means that the whole interval of the difference lies below
+    zero.`
+  const head = ['', 'active', 'this one', 'difference']
+  return [{ title: 'Against the active version', head, rows, lines: [about] }]
+}
+
+const NOT_FITTED: Readonly<Record<EvaluationReport['kind'], string>> = {
+  'known items': 'Field questions were not asked.',
+  'question set': 'The question set has too few labels of both kinds to calibrate it.',
+  'data set': 'The data set has too few labels of both kinds to calibrate it.',
+}
+const TOO_SMALL =
+  ' The version is too small to measure what its passages hold of a question by chance: that of ten passages applies.'
+
+function decisionSections(report: EvaluationReport): readonly Section[] {
+  const { abstention } = report
+  const title = 'The decision'
+  const lines = [calibratedOn(report), ...modelDecisions(report)]
+  if (abstention === null) {
+    const none = 'Not measured: the questions do not say which of them cannot be answered.'
+    return [{ title, lines: [none, ...lines] }]
+  }
+  return [{ title, of: 'words', head: [], rows: decisionRows(abstention), lines }, ...operatingSections(abstention)]
+}
+
+/** What the decision was calibrated on, and how far that carries. */
+function calibratedOn({ calibrated_on: on, kind, chance_questions: chance }: EvaluationReport): string {
+  if (on.source === 'question set')
+    return (
+      `Calibrated on the question set: threshold and figures come from ${whole(on.questions)} labelled questions, each ` +
+      'scored by a model that was fitted without it.'
+    )
+  const why = on.refused === undefined ? NOT_FITTED[kind] : refusedInWords(on.refused)
+  return `The default decision applies. ${why}${chance === 0 ? TOO_SMALL : ''}`
+}
+
+/** How the decision changes where the rewriter writes queries, and where the reader reads. */
+function modelDecisions({ rewriter, reader }: EvaluationReport): readonly Markup[] {
+  return [
+    ...modelDecision('rewriter', rewriter, 'decides by the default; no labelled question was rewritten.'),
+    ...modelDecision('reader', reader, 'decides by the default of chat models; no labelled question was read.'),
+  ]
+}
+
+function modelDecision(name: string, figures: EvaluationReport['reader'], byDefault: string): readonly Markup[] {
+  if (figures === undefined) return []
+  const { model, questions, answerable, answered_answerable: right, answered_unanswerable: wrong, is_fitted } = figures
+  if (questions === 0) return [html`The ${name} <code>${model}</code> ${byDefault}`]
+  return [
+    html`With the ${name} <code>${model}</code>, ${whole(right)} of ${whole(answerable)} answerable questions are
+      answered and ${whole(wrong)} of ${whole(questions - answerable)} others, AUROC ${figure(figures.auroc)};
+      ${is_fitted ? 'each was scored by a model that was fitted without it' : 'the default decided'}.`,
+  ]
 }
 
 type Abstention = NonNullable<EvaluationReport['abstention']>
 
-export function decisionTable(abstention: Abstention): Markup {
+function decisionRows(abstention: Abstention) {
   const { folds, threshold, target_risk, coverage_at_target: coverage, auroc, auroc_ci, aurc, ece } = abstention
   const rows: readonly (readonly [name: string, value: string, meaning: string])[] = [
     [
@@ -112,35 +195,36 @@ export function decisionTable(abstention: Abstention): Markup {
     ['AURC', figure(aurc), 'mean risk over all coverages; lower is better'],
     ['Calibration error', figure(ece), 'mean distance between predicted and observed, fifteen bins of equal width'],
   ]
-  return tableOf(
-    [],
-    rows.map(([name, value, meaning]) => [name, value, html`<span class="soft small">${meaning}</span>`]),
-    'words',
-  )
+  return rows.map(([name, value, meaning]) => [name, value, html`<span class="soft small">${meaning}</span>`])
 }
 
 const COVERAGES_PERCENT = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100] as const
 
-/** Shows what another threshold would give, and how far the predicted probability is to be believed. */
-export function operatingTables({ curve, reliability }: Abstention): Markup {
-  const bins = reliability.filter(({ questions }) => questions > 0)
-  return html`<h3>Risk and coverage</h3>
-    <p>Share of the answers without evidence where the highest-scored questions are answered first. Lower is better.</p>
-    ${tableOf(
-      ['Questions answered', 'Answers without evidence'],
-      COVERAGES_PERCENT.map((coverage) => [`${coverage} %`, percent(riskAt(curve, coverage / 100))]),
-    )}
-    <h3>Calibration</h3>
-    <p>Where less is observed than predicted, the service is overconfident.</p>
-    ${tableOf(
-      ['Probability of evidence', 'Predicted', 'Observed', 'Questions'],
-      bins.map(({ from, to, predicted, observed, questions }) => [
-        range([from, to]),
-        figure(predicted),
-        figure(observed),
-        whole(questions),
-      ]),
-    )}`
+/** What another threshold would give, and how far the predicted probability is to be believed. */
+function operatingSections({ curve, reliability }: Abstention): readonly Section[] {
+  return [
+    {
+      title: 'Risk and coverage',
+      head: ['Questions answered', 'Answers without evidence'],
+      rows: COVERAGES_PERCENT.map((coverage) => [`${coverage} %`, percent(riskAt(curve, coverage / 100))]),
+      lines: [
+        'Share of the answers without evidence where the highest-scored questions are answered first. Lower is better.',
+      ],
+    },
+    {
+      title: 'Calibration',
+      head: ['Probability of evidence', 'Predicted', 'Observed', 'Questions'],
+      rows: reliability
+        .filter(({ questions }) => questions > 0)
+        .map(({ from, to, predicted, observed, questions }) => [
+          range([from, to]),
+          figure(predicted),
+          figure(observed),
+          whole(questions),
+        ]),
+      lines: ['Where less is observed than predicted, the service is overconfident.'],
+    },
+  ]
 }
 
 /** Interpolates the risk between the points of the curve; null where it has none. */
@@ -152,25 +236,27 @@ function riskAt(curve: Abstention['curve'], coverage: number): number | null {
   return from[1] + ((to[1] - from[1]) * (coverage - from[0])) / (to[0] - from[0])
 }
 
-/** Shows the recall under filters by kind of filter and share of the passages allowed, and what was asked. */
-export function filteredRecallTable({
+/** The recall under filters by kind of filter and share of the passages allowed, and what was asked. */
+function filteredRecallSection({
   filtered_recall: lowest,
   filtered_recall_by_kind: byKind,
-  filtered_recall_sample: { questions, sampled_rows: rows, fewer_than_10_passages: few },
-}: EvaluationReport): Markup {
+  filtered_recall_sample: { questions, sampled_rows: sampled, fewer_than_10_passages: few },
+}: EvaluationReport): readonly Section[] {
   const selectivities = Object.keys(lowest).toSorted((a, b) => Number(b) - Number(a))
-  if (selectivities.length === 0) return NOTHING
+  if (selectivities.length === 0) return []
   const columns = Object.entries({ ...byKind, lowest })
-  return html`<h2>Recall under filters</h2>
-    <p>
-      Of the ten nearest passages that a filter allows, the share that the search returns, against exact search over all
-      of them. Asked: ${whole(questions)} questions and the vectors of ${whole(rows)} passages.
-    </p>
-    ${tableOf(
-      ['Allowed', ...columns.map(([kind]) => kind)],
-      selectivities.map((share) => [
+  return [
+    {
+      title: 'Recall under filters',
+      head: ['Allowed', ...columns.map(([kind]) => kind)],
+      rows: selectivities.map((share) => [
         html`${share} %${few.includes(share) ? html`<small>fewer than 10 passages</small>` : NOTHING}`,
         ...columns.map(([, recall]) => figure(recall[share] ?? null)),
       ]),
-    )}`
+      lines: [
+        'Of the ten nearest passages that a filter allows, the share that the search returns, against exact search over ' +
+          `all of them. Asked: ${whole(questions)} questions and the vectors of ${whole(sampled)} passages.`,
+      ],
+    },
+  ]
 }

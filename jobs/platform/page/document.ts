@@ -93,3 +93,18 @@ export function tableOf(head: readonly string[], rows: readonly TableRow[], of: 
     </table>
   </div>`
 }
+
+/** A part of a report: a table, then lines. A terminal and a page show the same. */
+export interface Section {
+  readonly title: string
+  readonly lines?: readonly (Markup | string)[]
+  readonly head?: readonly string[]
+  readonly rows?: readonly TableRow[]
+  /** Default: numbers, which are flush right. */
+  readonly of?: 'words'
+}
+
+export function sectionMarkup({ title, lines = [], head, rows = [], of }: Section): Markup {
+  return html`<h2>${title}</h2>
+    ${head === undefined ? NOTHING : tableOf(head, rows, of)} ${lines.map((line) => html`<p>${line}</p>`)}`
+}

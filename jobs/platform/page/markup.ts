@@ -58,6 +58,17 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
+/** The words of a part, for a terminal; no tag holds a text of others unescaped. */
+export function textOf(part: Markup | string | number): string {
+  if (!(part instanceof Markup)) return String(part)
+  const plain = part.source
+    .replaceAll('<small>', ' ')
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+  const characters = Object.entries(ESCAPES)
+  return characters.reduceRight((text, [character, escape]) => text.replaceAll(escape, character), plain).trim()
+}
+
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
 }

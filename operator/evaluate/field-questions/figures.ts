@@ -1,9 +1,9 @@
 import { servedOf, type RankingMode } from '#jobs/evaluation/ask.ts'
-import { RANKING_MODES } from '#jobs/evaluation/page/evaluation-report.ts'
+import { RANKING_MODES, type EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 import { auroc } from '#jobs/evaluation/metrics/abstention.ts'
 import type { Section } from '#operator/command-line/sections.ts'
-import { calibratedOnWords } from '../table.ts'
+import { refusedInWords } from '#jobs/evaluation/page/verdict.ts'
 import type { AskedCorpora } from './evaluation.ts'
 import type { FieldQuestionOutcome } from './judge.ts'
 import { HALVES, type Half } from './questions.ts'
@@ -133,4 +133,13 @@ function withInterval(count: number, interval: Interval): string {
   if (interval === null) return `${count}`
   const [low, high] = interval.map((share) => Math.round(share * 100))
   return `${count} [${low}, ${high}]`
+}
+
+/** Returns what a decision was calibrated on, for one line of a terminal. */
+function calibratedOnWords(on: EvaluationReport['calibrated_on']): string {
+  return on.source === 'question set'
+    ? `${on.questions} labelled questions of the question set`
+    : on.refused === undefined
+      ? 'no labelled questions: the default applies'
+      : `nothing: the default applies. ${refusedInWords(on.refused)}`
 }
