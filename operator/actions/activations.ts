@@ -101,54 +101,38 @@ async function submit(
   return result
 }
 
-interface RollbackPlan {
-  readonly version_id: string
-  readonly knowledge_base: string
-  readonly replaces: string
-  /** Time at which the version was last active. */
-  readonly active_from: Date
-  readonly active_until: Date | null
-  /** Versions in between that were rejected since. */
-  readonly passed_over: readonly string[]
-  /** The first steps that are taken back, from the active version on, with what each changed; null: not on record. */
-  readonly undoes: readonly { readonly version_id: string; readonly changes: string | null }[]
-  /** The first reviews that claim to reject a version on the path and whose signature does not hold. */
-  readonly ignored: readonly string[]
-}
-
-interface RollbackInput {
-  readonly knowledgeBase: string
-  /** A version on the rollback path; the default is the next one that is not rejected. */
-  readonly to?: string | undefined
-}
+export type RollbackPlan = Awaited<ReturnType<typeof planRollback>>
 
 /**
- * Requests the return to an earlier version. The worker refuses when another version became active meanwhile.
- * @param announce gets the plan before anything is written; it may refuse.
+ * Finds the version that a rollback returns to, and what it takes back.
+ * @param to a version on the rollback path; the default is the next one that is not rejected.
  */
-export async function requestRollback(
-  operator: Operator,
-  { knowledgeBase, to }: RollbackInput,
-  enqueue: Enqueue,
-  announce: (plan: RollbackPlan) => Promise<void> | void = () => undefined,
-): Promise<ActivationAsked> {
-  const { database } = operator
+export async function planRollback({ database }: Operator, knowledgeBase: string, to?: string) {
   const base = await knowledgeBaseNamed(database, knowledgeBase)
   const { steps, passedOver } = to === undefined ? await stepsBack(database, base) : await stepsTo(database, base, to)
   const [active, target] = [steps[0], steps.at(-1)]
   if (active === undefined || target === undefined) throw new OperatorError(`"${base.slug}" has no active version.`)
-  const { version_id, active_from, active_until } = target
-  await announce({
-    version_id,
-    knowledge_base: base.slug,
+  return {
+    base,
     replaces: active.version_id,
-    active_from,
-    active_until,
+    /** With the time at which it was last active. */
+    target,
+    /** Versions in between that were rejected since. */
     passed_over: passedOver.map((step) => step.version_id),
+    /** The first steps that are taken back, from the active version on, with what each changed; null: not on record. */
     undoes: await undoneSteps(database, steps.slice(0, -1)),
+    /** The first reviews that claim to reject a version on the path and whose signature does not hold. */
     ignored: await forgedRejections(database, steps.slice(1)),
-  })
-  return await submit(operator, 'rollback', base, version_id, active.version_id, enqueue)
+  }
+}
+
+/** Requests the return to an earlier version. The worker refuses when another version became active meanwhile. */
+export async function requestRollback(
+  operator: Operator,
+  { base, target, replaces }: RollbackPlan,
+  enqueue: Enqueue,
+): Promise<ActivationAsked> {
+  return await submit(operator, 'rollback', base, target.version_id, replaces, enqueue)
 }
 
 interface Steps {
@@ -177,8 +161,8 @@ async function stepsTo(database: Queryable, base: Base, to: string): Promise<Ste
   return { steps: path, passedOver: [] }
 }
 
-async function undoneSteps(database: Queryable, steps: readonly RollbackStep[]): Promise<RollbackPlan['undoes']> {
-  const undone: RollbackPlan['undoes'][number][] = []
+async function undoneSteps(database: Queryable, steps: readonly RollbackStep[]) {
+  const undone = []
   for (const { version_id } of steps.slice(0, OPERATOR_BOUNDS.undoneStepsNamedMax)) {
     const changes = (await readVersion(database, version_id))?.comparison?.changes ?? undefined
     undone.push({ version_id, changes: changes === undefined ? null : changesInWords(changes) })
@@ -210,7 +194,7 @@ export function rollbackInWords(plan: RollbackPlan): string {
     .map(({ version_id, changes }) => `\nUndoes version ${version_id}: ${changes ?? 'its changes are not on record'}.`)
     .join('')
   return (
-    `${ignored}${passed}"${plan.knowledge_base}" returns to version ${plan.version_id}, active from ` +
-    `${plan.active_from.toISOString()} to ${plan.active_until?.toISOString() ?? 'now'}.${undone}`
+    `${ignored}${passed}"${plan.base.slug}" returns to version ${plan.target.version_id}, active from ` +
+    `${plan.target.active_from.toISOString()} to ${plan.target.active_until?.toISOString() ?? 'now'}.${undone}`
   )
 }

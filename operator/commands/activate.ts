@@ -5,6 +5,7 @@ import { enqueueActivation } from '#jobs/platform/queues.ts'
 import {
   assertArtifactOf,
   planActivation,
+  planRollback,
   requestActivation,
   requestRollback,
   rollbackInWords,
@@ -52,17 +53,11 @@ export const commands: Commands = [
     },
     variables: VARIABLES,
     async run(input, { operator, config, ...output }) {
-      const wanted = { knowledgeBase: input['knowledge-base'], to: input.to }
+      const plan = await planRollback(operator, input['knowledge-base'], input.to)
+      output.note(rollbackInWords(plan))
+      await assertArtifactOf(operator, createSignedStore(config), plan.target.version_id)
       const asked = await withQueues(config.REDIS_URL, (open) =>
-        requestRollback(
-          operator,
-          wanted,
-          (id) => enqueueActivation(open('activate'), id),
-          async (plan) => {
-            output.note(rollbackInWords(plan))
-            await assertArtifactOf(operator, createSignedStore(config), plan.version_id)
-          },
-        ),
+        requestRollback(operator, plan, (id) => enqueueActivation(open('activate'), id)),
       )
       return await outcome(operator, output, asked, input)
     },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readActivation } from '#core/db/activations.ts'
-import { requestActivation, requestRollback } from '#operator/actions/activations.ts'
+import { planRollback, requestActivation, requestRollback } from '#operator/actions/activations.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { enqueueActivation } from '#jobs/platform/queues.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -148,7 +148,8 @@ test(
     const second = outcomes.find(({ state }) => state === 'done')?.version_id ?? ''
     await assertVisible(second, activatedMs)
 
-    const rollback = await requestRollback(service.operator, { knowledgeBase: KNOWLEDGE_BASE }, async () => undefined)
+    const plan = await planRollback(service.operator, KNOWLEDGE_BASE)
+    const rollback = await requestRollback(service.operator, plan, async () => undefined)
     expect(await finished(rollback.id)).toMatchObject({ state: 'done', version_id: first })
     await assertVisible(first, adjustedNowMs())
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import { requestActivation, requestRollback } from '#operator/actions/activations.ts'
+import { planRollback, requestActivation } from '#operator/actions/activations.ts'
 import { signReview } from '#operator/actions/reviews.ts'
 import type { AcceptableKind } from '#core/domain/review-statements.ts'
 import { spaceOf } from '#test/support/artifact.ts'
@@ -97,9 +97,9 @@ describe('review, activation and rollback', () => {
     await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
       'The version was active before and is retired: use "operator rollback" to return to it.',
     )
-    await expect(
-      requestRollback(harness.operator, { knowledgeBase: 'rules', to: await candidate(harness, 'third.md') }, enqueue),
-    ).rejects.toThrow(/was never active, so there is nothing to roll back to/)
+    await expect(planRollback(harness.operator, 'rules', await candidate(harness, 'third.md'))).rejects.toThrow(
+      /was never active, so there is nothing to roll back to/,
+    )
 
     expect(await cli.json('rollback', 'rules')).toMatchObject({
       kind: 'rollback',
