@@ -3,6 +3,7 @@ import { figure, whole } from '#jobs/evaluation/page/numbers.ts'
 import { tableOf } from '#jobs/platform/page/document.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { segmentsOf, type Explained } from '#operator/commands/explain.ts'
+import { UNSUPPORTED } from '#operator/commands/requests.ts'
 import type { CutPassage, HeldDocument } from './documents.ts'
 
 /** Passages that are shown of what was found, and of a document at once. */
@@ -65,7 +66,9 @@ export function renderExplained(explained: Explained, requests: readonly (readon
     ${bar(explained.observed_value, explained.threshold)}
     ${missing
       .slice(1)
-      .map(({ text, reason }) => html`<p class="verdict bad"><b>${text}</b> is named too and ${MISSING[reason]}.</p>`)}
+      .map(
+        ({ text, reason }) => html`<p class="verdict bad"><b>${text}</b> is named too and ${UNSUPPORTED[reason]}.</p>`,
+      )}
     <p class="small soft">
       ${whole(narrowed.passages)} passages may be searched, in force on ${narrowed.in_force_on}.
       ${whole(passages.length)} were found${rewritten.length === 0 ? '.' : ', by what the rewriter asked:'}
@@ -107,12 +110,6 @@ export function renderExplained(explained: Explained, requests: readonly (readon
       Request <code>${explained.request_id}</code>, decided by <code>${explained.signal}</code>.
     </p>`
 }
-
-const MISSING = {
-  not_in_corpus: 'not held',
-  outside_filters: 'outside the filters',
-  withdrawn: 'withdrawn',
-} as const satisfies Record<Explained['unsupported_references'][number]['reason'], string>
 
 /** The observed value on a scale from 0 to 1, with the threshold. */
 function bar(value: number, threshold: number): Markup {
