@@ -118,21 +118,10 @@ export function calibratedOn({ calibration, isFitted, refused }: Decision): Eval
  */
 export function figuresOf(report: EvaluationReport): object {
   const { dataset, passages, queries, systems, abstention, filtered_recall, latency_ms, reader } = report
-  return {
-    dataset,
-    passages,
-    queries,
-    systems,
-    abstention: abstention === null ? null : abstentionFigures(abstention),
-    filtered_recall,
-    latency_ms,
-    ...(reader === undefined ? {} : { reader }),
-  }
-}
-
-function abstentionFigures(abstention: NonNullable<EvaluationReport['abstention']>): object {
-  const { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds } = abstention
-  return { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds }
+  const { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds } = abstention ?? {}
+  const decision = { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds }
+  const figures = { dataset, passages, queries, systems, filtered_recall, latency_ms }
+  return { ...figures, abstention: abstention && decision, ...(reader && { reader }) }
 }
 
 export const RECALL_MIN = 0.9

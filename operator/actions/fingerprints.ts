@@ -69,31 +69,22 @@ export async function eraseFingerprints(operator: Operator, input: Given & { rea
   })
 }
 
-/** Counts of keys; erased keys are in none of them. */
-interface FingerprintsRewrapped {
-  readonly rewrapped_keys: number
-  /** Keys that the first secret unwraps without any change. */
-  readonly current_keys: number
-  /** Keys that no secret unwraps; they stay as they are. */
-  readonly unopened_keys: number
-  /** The first of them. */
-  readonly unopened: readonly { readonly organization: string; readonly epoch: number }[]
-}
-
 /**
  * Wraps again, under the first secret, every key that another secret unwraps. Keys and fingerprints stay the same. Each
  * batch of one organization is one transaction with its audit row, so a run that was interrupted is simply repeated.
  * @param input.organization one organization; undefined: all.
  * @param onProgress gets the number of keys read so far.
+ * @returns counts of keys, of which erased ones are in none, and the first keys that no secret unwraps; they stay as
+ * they are.
  */
 export async function rewrapFingerprints(
   operator: Operator,
   input: { readonly organization?: string | undefined; readonly serviceSecrets: ServiceSecrets },
   onProgress: (keys: number) => void = () => undefined,
-): Promise<FingerprintsRewrapped> {
+) {
   const only = await idOf(organizationNamed, operator.database, input.organization)
   let [rewrapped, current, unopenedCount] = [0, 0, 0]
-  const unopened: FingerprintsRewrapped['unopened'][number][] = []
+  const unopened: { readonly organization: string; readonly epoch: number }[] = []
   for await (const owners of fingerprintOwners(operator.database, only, rewrapBatchMax))
     for (const owner of owners)
       for (let afterEpoch: number | undefined = 0; afterEpoch !== undefined;) {

@@ -54,21 +54,16 @@ interface Difference {
   readonly replayed: unknown
 }
 
-interface Replayed {
-  /** The first difference; null: everything is as on record. */
-  readonly difference: Difference | null
-  /** Fields that were compared. */
-  readonly compared: readonly string[]
-}
-
 const VECTOR = 'query_vector'
 
 /**
  * Runs a delivered request again with the query that its caller gives, on a search node of its own, and compares the
  * outcome with the record.
+ * @returns the first difference; null: everything that was compared is as on record.
  * @throws OperatorError where nothing can be compared, or a part of the installation is missing.
  */
-async function replayRequest(deps: RerunDeps, row: RequestRow, query: string): Promise<Replayed> {
+async function replayRequest(deps: RerunDeps, row: RequestRow, query: string) {
+  const differing = (difference: Difference, compared: readonly string[]) => ({ difference, compared })
   const { outcome, replay, key, version } = await deliveredRequest(deps, row)
   if (!queryFingerprint(key, query).equals(row.fingerprint))
     return differing({ field: 'query', recorded: 'a fingerprint', replayed: 'the fingerprint of another query' }, [])
@@ -87,10 +82,6 @@ async function replayRequest(deps: RerunDeps, row: RequestRow, query: string): P
     if (JSON.stringify(recorded[field]) !== JSON.stringify(replayed))
       return differing({ field, recorded: recorded[field], replayed }, compared)
   return { difference: null, compared }
-}
-
-function differing(difference: Difference, compared: readonly string[]): Replayed {
-  return { difference, compared }
 }
 
 /** The fields of the record that depend on version, filters, day and query. */
