@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { z } from 'zod'
 import { EmbeddingError, type Embedder, type Embedding } from '#core/embedding/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
@@ -9,7 +9,7 @@ import { EMBEDDING_SETTINGS, endpointOptionsSchema, type EndpointOptions } from 
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
-import { option, optionsOf } from './inputs.ts'
+import { option } from './inputs.ts'
 
 const fields = endpointOptionsSchema.shape
 const number = z
@@ -80,50 +80,47 @@ export function endpointOf(input: EndpointInput): EndpointOptions {
   }
 }
 
+/** Options of commands that start or use an embedding provider themselves. */
+export const embeddingInput = {
+  embedding: option(
+    '<who>',
+    'none (default): no vectors, words alone rank, right for a corpus without a model',
+    z.enum(['none']).optional(),
+  ),
+  model: option(
+    '<folder or name>',
+    'embed with this model, by an encoder of its own: a folder in the layout of sentence-transformers, or the name of ' +
+      'one in MODELS_DIR (./models), where "operator models fetch" puts them',
+  ),
+  embeddings: option(
+    '<url>',
+    'embed with the OpenAI-compatible endpoint at this base URL',
+    z
+      .string()
+      .refine(
+        (url) => EMBEDDING_SETTINGS.OPENAI_BASE_URL.schema.safeParse(url).success,
+        'must be an http or https URL without query and key; name the variable of a key with --embedding-key-env',
+      )
+      .optional(),
+  ),
+  embeddingKeyEnv: option(
+    '<name>',
+    'environment variable that holds the key of the endpoint',
+    z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'must be the name of an environment variable')
+      .optional(),
+  ),
+  ...endpointInput,
+}
+
 /** The embedding of a command line; with neither `model` nor `embeddings` there is none. */
-export interface EmbeddingFlags extends EndpointInput {
-  readonly embedding?: 'none'
-  /** Folder or name of a model, whose encoder the command line starts; `withOwnEncoder` puts its endpoint instead. */
-  readonly model?: string | undefined
-  /** Base URL of an OpenAI-compatible endpoint. */
-  readonly embeddings?: string
-  readonly embeddingKeyEnv?: string
+export type EmbeddingFlags = z.output<z.ZodObject<typeof embeddingInput>> & {
   /** Folder; false: no vector is kept. */
   readonly vectorCache?: string | false
 }
 
-function variableName(text: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,99}$/.test(text))
-    throw new InvalidArgumentError('must be the name of an environment variable.')
-  return text
-}
-
 const CACHE_DEFAULT = 'default: evidence-retrieval-service in $XDG_CACHE_HOME or ~/.cache; at most 4 GiB'
-
-/** Adds the options of an embedding provider to a command; its `opts()` are then `EmbeddingFlags`. */
-export function embeddingOptions(command: Command): Command {
-  command
-    .addOption(
-      new Option(
-        '--embedding <who>',
-        'none (default): no vectors, words alone rank, right for a corpus without a model',
-      ).choices(['none']),
-    )
-    .option(
-      '--model <folder or name>',
-      'embed with this model, by an encoder of its own: a folder in the layout of sentence-transformers, or the name ' +
-        'of one in MODELS_DIR (./models), where "operator models fetch" puts them',
-    )
-    .option('--embeddings <url>', 'embed with the OpenAI-compatible endpoint at this base URL', (text) => {
-      if (EMBEDDING_SETTINGS.OPENAI_BASE_URL.schema.safeParse(text).success) return text
-      throw new InvalidArgumentError(
-        'must be an http or https URL without query and key; name the variable of a key with --embedding-key-env.',
-      )
-    })
-    .option('--embedding-key-env <name>', 'environment variable that holds the key of the endpoint', variableName)
-  for (const each of optionsOf(endpointInput)) command.addOption(each)
-  return command
-}
 
 /** Adds the options of a cache that is outside of an installation. */
 export function vectorCacheOptions(command: Command): Command {

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { z } from 'zod'
 import { ENGINES } from '#core/index/engine/description.ts'
-import { embeddingOptions, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+import { embeddingInput, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 import { isGiven, option, optionsOf, text, whole } from '#operator/command-line/inputs.ts'
 
 const ownInput = {
@@ -62,9 +62,8 @@ export function demoFlags(args: readonly string[]) {
       '--assist <url-and-model...>',
       'URL and MODEL: a chat model of an OpenAI-compatible server rewrites questions and reads passages',
     )
-
-  for (const each of optionsOf(ownInput)) command.addOption(each)
-  embeddingOptions(command)
+  for (const each of optionsOf({ ...ownInput, ...embeddingInput })) command.addOption(each)
+  command
     .helpOption('--help', 'show this')
     .allowExcessArguments(false)
     .parse([...args], { from: 'user' })

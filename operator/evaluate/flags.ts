@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, type Option } from 'commander'
 import { z } from 'zod'
-import { embeddingOptions, vectorCacheOptions, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+import { embeddingInput, vectorCacheOptions, type EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 import { option, optionsOf } from '#operator/command-line/inputs.ts'
 import { HALVES, type QuestionFiles } from './field-questions/questions.ts'
 import { readerInput } from './reader.ts'
@@ -25,6 +25,7 @@ const sharedInput = {
     "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
   ),
   ...readerInput,
+  ...embeddingInput,
 }
 type SharedFlags = EmbeddingFlags & z.output<z.ZodObject<typeof sharedInput>>
 
@@ -131,7 +132,7 @@ export function evaluateFlags(args: readonly string[]): DataSetFlags | FieldQues
     .argument('[folder]', 'folder of a data set')
   for (const each of [...optionsOf(sharedInput), ...ofDataSet, ...ofFieldQuestions]) command.addOption(each)
   for (const name of PARTS) command.on(`option:${name}`, (value: string) => void parts.push([name, value]))
-  vectorCacheOptions(embeddingOptions(command))
+  vectorCacheOptions(command)
     .helpOption('--help', 'show this')
     .addHelpText('after', `\n${HELP}`)
     .allowExcessArguments(false)

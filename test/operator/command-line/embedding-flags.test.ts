@@ -2,11 +2,12 @@ import { Command } from 'commander'
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import {
   embeddingEnvironment,
-  embeddingOptions,
+  embeddingInput,
   flaggedEmbedding,
   openFlaggedEmbedder,
 } from '#operator/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+import { optionsOf } from '#operator/command-line/inputs.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 
 const endpoint = await startEmbeddingEndpoint(vectorsByWords())
@@ -16,9 +17,8 @@ afterEach(() => vi.unstubAllEnvs())
 afterAll(() => endpoint.stop())
 
 function flagsOf(...args: readonly string[]): EmbeddingFlags {
-  const command = embeddingOptions(new Command('test'))
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined })
+  const command = new Command('test').exitOverride().configureOutput({ writeErr: () => undefined })
+  for (const each of optionsOf(embeddingInput)) command.addOption(each)
   return command.parse([...args], { from: 'user' }).opts<EmbeddingFlags>()
 }
 
