@@ -1,3 +1,5 @@
+import type { Calibration } from '#core/domain/calibration.ts'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS, type Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -50,6 +52,18 @@ export function found(record: string, score: number, change: Partial<FoundPassag
 export function measured(features: Partial<Record<Predictor, number>> = {}): number[] {
   const given: Partial<Record<Predictor, number>> = { words_best: 0.01, ...features }
   return PREDICTORS.map((name) => given[name] ?? 0)
+}
+
+/** A decision by the coverage of the first passage alone: the logistic of (coverage - mean) / scale, from 0.5 on. */
+export function decidingByCoverage(mean = 0, scale = 1): Calibration {
+  const model = {
+    features: ['first_coverage'],
+    means: [mean],
+    scales: [scale],
+    coefficients: [1],
+    intercept: 0,
+  } as const
+  return { ...DEFAULT_CALIBRATION, ...model, threshold: 0.5 }
 }
 
 /** A reply that lists the records, best first. */

@@ -1,20 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import type { Calibration } from '#core/domain/calibration.ts'
 import { fitDecision, observedValue, rankingsOf, scoredBy, type DecisionOptions } from '#jobs/evaluation/figures.ts'
 import { outcomeOf, type Outcome } from '#jobs/evaluation/outcomes.ts'
-import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
+import { decidingByCoverage, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
-/** The logistic function of the first passage's coverage. */
-const calibration: Calibration = {
-  ...DEFAULT_CALIBRATION,
-  features: ['first_coverage'],
-  means: [0],
-  scales: [1],
-  coefficients: [1],
-  intercept: 0,
-}
-
+const calibration = decidingByCoverage()
 const OPTIONS: DecisionOptions = { targetRisk: 0.05, embedding: 'openai' }
 
 const outcome = (id: string, right: boolean, coverage = 0): Outcome =>
@@ -75,13 +64,8 @@ describe('the decision', () => {
   test('keeps the questions of a group in one fold', () => {
     const grouped = questions.map((each, at) => ({ ...each, group: `g${at % 3}` }))
     expect(fitDecision(grouped, outcomes, OPTIONS)?.calibration.folds).toBe(3)
-    expect(
-      fitDecision(
-        questions.map((each) => ({ ...each, group: 'one' })),
-        outcomes,
-        OPTIONS,
-      ),
-    ).toBeUndefined()
+    const oneGroup = questions.map((each) => ({ ...each, group: 'one' }))
+    expect(fitDecision(oneGroup, outcomes, OPTIONS)).toBeUndefined()
   })
 
   test('is not fitted without enough questions of both kinds', () => {

@@ -1,16 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
 import { filteredRecallOf, type FilteredMeasurement } from '#jobs/evaluation/filtered-questions.ts'
-import { asking } from '#test/support/evaluation.ts'
+import { asking, replyWith } from '#test/support/evaluation.ts'
 import { spaceOf } from '#test/support/artifact.ts'
-import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
+import { VECTOR_DIMENSIONS, bestAllowed, everywhere, randomVectors, storeVectors } from './filtered-search.ts'
 import type { Vectors } from './filtered-search.ts'
-import { folderOfTest } from '#test/support/folder.ts'
-
-let folder: string
-beforeEach(() => {
-  folder = folderOfTest()
-})
 
 describe('the queries of filtered recall', () => {
   interface Measured extends FilteredMeasurement {
@@ -20,7 +14,6 @@ describe('the queries of filtered recall', () => {
 
   /** Measures a version of these vectors with so many questions; the node searches exactly. */
   async function measuredWith(vectors: Vectors, questions: number): Promise<Measured> {
-    storeVectors(folder, vectors)
     const embedded: string[] = []
     const embedder: AskContext['embedder'] = {
       space: spaceOf(VECTOR_DIMENSIONS),
@@ -35,20 +28,13 @@ describe('the queries of filtered recall', () => {
     }
     const { context, asked } = asking(
       ({ vector: query = new Float32Array(0), onlyRows: bits = Buffer.alloc(0), limit }) => {
-        const rows = bestRows(vectors, query, (row) => isSet(bits, row), limit)
-        return {
-          passages: [],
-          rows: rows.map((row) => ({ row, score: 0.5, named: false })),
-          plan: 'exact',
-          allowed: rows.length,
-          predictors: [],
-          unsupported: [],
-        }
+        const rows = bestAllowed(vectors, query, bits, limit).map((row) => ({ row, score: 0.5, named: false }))
+        return { ...replyWith([], []), rows, allowed: rows.length }
       },
       { embedder },
     )
     const texts = Array.from({ length: questions }, (_, at) => ({ text: `q${at}` }))
-    const artifact = { folder, passages: vectors.length, embedding: embedder.space }
+    const artifact = { folder: storeVectors(vectors), passages: vectors.length, embedding: embedder.space }
     const filtered = await filteredRecallOf(artifact, texts, context)
     if (filtered === undefined) throw new Error('nothing was measured')
     return { ...filtered, embedded, asked }

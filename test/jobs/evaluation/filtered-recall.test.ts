@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   leastRecall,
   measureFilteredRecall,
@@ -8,15 +8,18 @@ import {
   type FilteredRecallInput,
   type FilterKind,
 } from '#jobs/evaluation/filtered-questions.ts'
-import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
-import type { Vectors } from './filtered-search.ts'
-import { folderOfTest } from '#test/support/folder.ts'
+import {
+  VECTOR_DIMENSIONS,
+  bestAllowed,
+  bestRows,
+  everywhere,
+  isSet,
+  randomVectors,
+  storeVectors,
+  type Vectors,
+} from './filtered-search.ts'
 
-let folder: string
-beforeEach(() => {
-  folder = folderOfTest()
-})
-
+/** Measures a version with these vectors. */
 function measured(
   vectors: Vectors,
   queries: Vectors,
@@ -24,7 +27,7 @@ function measured(
   change: Partial<FilteredRecallInput> = {},
 ): Promise<FilteredRecall> {
   return measureFilteredRecall({
-    artifactFolder: folder,
+    artifactFolder: storeVectors(vectors),
     rows: vectors.length,
     dimensions: VECTOR_DIMENSIONS,
     queries,
@@ -40,9 +43,8 @@ describe('filtered recall', () => {
   const queries = randomVectors(3, 2)
 
   test('is 1 everywhere for a search that finds the best allowed rows', async () => {
-    storeVectors(folder, vectors)
     const exact: FilteredRecallInput['find'] = async (query, bits, limit) =>
-      await Promise.resolve(bestRows(vectors, query, (row) => isSet(bits, row), limit))
+      await Promise.resolve(bestAllowed(vectors, query, bits, limit))
     expect(await measured(vectors, queries, exact)).toEqual(everywhere(1))
   })
 
@@ -50,7 +52,6 @@ describe('filtered recall', () => {
     'falls with the selectivity for a search that filters what it found without, and to nothing where ' +
       'the neighbourhood is excluded',
     async () => {
-      storeVectors(folder, vectors)
       const recall = await measured(
         vectors,
         queries,
@@ -66,27 +67,16 @@ describe('filtered recall', () => {
   )
 
   test('is 0 for a search that finds the worst allowed rows, where there are others', async () => {
-    storeVectors(folder, vectors)
-    const worst = await measured(
-      vectors,
-      queries,
-      async (query, bits, limit) =>
-        await Promise.resolve(
-          bestRows(
-            vectors,
-            query.map((value) => -value),
-            (row) => isSet(bits, row),
-            limit,
-          ),
-        ),
-    )
+    const worst = await measured(vectors, queries, async (query, bits, limit) => {
+      const opposite = query.map((value) => -value)
+      return await Promise.resolve(bestAllowed(vectors, opposite, bits, limit))
+    })
     for (const kind of FILTER_KINDS) expect([worst[kind][100], worst[kind][1]]).toEqual([0, 0])
   })
 
   test('counts the share of the ten best that is found, however often a row comes', async () => {
-    storeVectors(folder, vectors)
     const some: FilteredRecallInput['find'] = async (query, bits, limit) => {
-      const best = bestRows(vectors, query, (row) => isSet(bits, row), limit)
+      const best = bestAllowed(vectors, query, bits, limit)
       return await Promise.resolve([...best.slice(0, 7), ...best.slice(0, 3)])
     }
     const recall = await measured(vectors, queries, some)
@@ -97,14 +87,12 @@ describe('filtered recall', () => {
 
   test('counts a row that is as similar as the tenth as good as it', async () => {
     const equal = Array.from({ length: 40 }, () => vectors[0] ?? new Float32Array(VECTOR_DIMENSIONS))
-    storeVectors(folder, equal)
     const last: FilteredRecallInput['find'] = async (_, bits, limit) =>
       await Promise.resolve([...equal.keys()].filter((row) => isSet(bits, row)).slice(-limit))
     expect(await measured(equal, queries, last)).toEqual(everywhere(1))
   })
 
   test('of a search that finds nothing is 0, also where one row is allowed', async () => {
-    storeVectors(folder, vectors)
     expect(await measured(vectors, queries, async () => await Promise.resolve([]))).toEqual(everywhere(0))
   })
 })
@@ -120,7 +108,6 @@ describe('the filters', () => {
     readonly limit: number
   }
   async function filtersOf(all: Vectors = vectors): Promise<readonly Asked[]> {
-    storeVectors(folder, all)
     const asked: Asked[] = []
     await measured(all, queries, async (query, bits, limit) => {
       asked.push({ query, bits: Buffer.from(bits), limit })
@@ -178,7 +165,6 @@ describe('the filters', () => {
 })
 
 test('the measurement ends when it is called off', async () => {
-  storeVectors(folder, randomVectors(10, 5))
   const signal = AbortSignal.abort(new Error('called off'))
   await expect(
     measured(randomVectors(10, 5), randomVectors(1, 6), async () => await Promise.resolve([]), { signal }),
@@ -193,7 +179,6 @@ test('the least over the kinds of filter is what counts; a kind that was not mea
 test('a version is measured in several passes over its vectors with the same filters and recall', async () => {
   const vectors = randomVectors(5_000, 10)
   const queries = randomVectors(5, 11)
-  storeVectors(folder, vectors)
   const measuredBy = async (similaritiesBytesMax: number): Promise<readonly [FilteredRecall, readonly Buffer[]]> => {
     const filters: Buffer[] = []
     const recall = await measured(
@@ -201,7 +186,7 @@ test('a version is measured in several passes over its vectors with the same fil
       queries,
       async (query, bits, limit) => {
         filters.push(bits)
-        return await Promise.resolve(bestRows(vectors, query, (row) => isSet(bits, row), limit).slice(3))
+        return await Promise.resolve(bestAllowed(vectors, query, bits, limit).slice(3))
       },
       { similaritiesBytesMax },
     )

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FilteredRecall } from '#jobs/evaluation/filtered-questions.ts'
 import { SELECTIVITIES } from '#jobs/evaluation/filtered-questions.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
 
 export const VECTOR_DIMENSIONS = 8
@@ -15,9 +16,11 @@ export function randomVectors(count: number, seed: number): Vectors {
   )
 }
 
-/** Writes the file of vectors that an artifact in the folder would have. */
-export function storeVectors(folder: string, vectors: Vectors): void {
+/** Writes the file of vectors that an artifact would have. @returns its folder. */
+export function storeVectors(vectors: Vectors): string {
+  const folder = folderOfTest()
   writeFileSync(join(folder, 'vectors.f32'), Buffer.concat(vectors.map((vector) => Buffer.from(vector.slice().buffer))))
+  return folder
 }
 
 function similarity(a: Float32Array, b: Float32Array): number {
@@ -38,6 +41,11 @@ export function bestRows(
     .filter(may)
     .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
     .slice(0, limit)
+}
+
+/** The best rows of those that a filter allows. */
+export function bestAllowed(vectors: Vectors, query: Float32Array, bits: Uint8Array, limit: number): readonly number[] {
+  return bestRows(vectors, query, (row) => isSet(bits, row), limit)
 }
 
 export const everywhere = (value: number): FilteredRecall => {

@@ -1,22 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import type { Calibration } from '#core/domain/calibration.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
 import { missesOf, type Misses } from '#jobs/evaluation/report.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import { REPORT_MISSES_MAX } from '#jobs/evaluation/page/evaluation-report.ts'
-import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
+import { decidingByCoverage, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
 /** Observes the logistic of ten times the first passage's coverage less a half. */
-const calibration: Calibration = {
-  ...DEFAULT_CALIBRATION,
-  features: ['first_coverage'],
-  means: [0.5],
-  scales: [0.1],
-  coefficients: [1],
-  intercept: 0,
-  threshold: 0.5,
-}
+const calibration = decidingByCoverage(0.5, 0.1)
 
 interface Asked {
   readonly question: QueryWithQrels

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import type { Calibration } from '#core/domain/calibration.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { renderText } from '#operator/command-line/sections.ts'
 import { reportSections } from '#jobs/evaluation/page/tables.ts'
@@ -10,7 +8,7 @@ import { outcomeOf, type Outcome } from '#jobs/evaluation/outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import { figuresOf, reportOf, RECALL_MIN, gatesOf, type ReportInput } from '#jobs/evaluation/report.ts'
-import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
+import { decidingByCoverage, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 import { ordering } from '#test/support/reader-endpoint.ts'
 import { publishedFigures } from './published-figures.ts'
 import type { ByMode } from '#jobs/evaluation/ask.ts'
@@ -45,15 +43,7 @@ function fitted(): Decision {
 }
 
 /** The logistic of ten times what the first passage's coverage exceeds 0.555 by: it answers from there on. */
-const given: Calibration = {
-  ...DEFAULT_CALIBRATION,
-  features: ['first_coverage'],
-  means: [0.555],
-  scales: [0.1],
-  coefficients: [1],
-  intercept: 0,
-  threshold: 0.5,
-}
+const given = decidingByCoverage(0.555, 0.1)
 const GIVEN: Decision = { calibration: given, scored: scoredBy(given, QUESTIONS, OUTCOMES), isFitted: false }
 
 const FILTERED = {

@@ -28,6 +28,8 @@ const abstained = (records: readonly string[]): SearchResult => ({
   unsupported: [{ text: 'Rule 9', normalized: '*#9', reason: 'not_in_corpus' }],
 })
 const answered = (id: string, rank: number): SearchResult => replyWith(recordsOf(id, rank), ANSWERED)
+const first = (id: string): SearchResult => answered(id, 0)
+const second = (id: string): SearchResult => answered(id, 1)
 
 const profile = defaultProfile({ embedding: 'none', expansion: 88 })
 const lenient = { ...profile, calibration: { ...profile.calibration, threshold: 0 } }
@@ -67,10 +69,7 @@ async function compared(
 
 describe('both versions', () => {
   test('are asked the same questions, the active one as it is served: its version, facets and profile', async () => {
-    const { questions, worse, worse_on, changes, asked } = await compared(
-      (id) => answered(id, 1),
-      (id) => answered(id, 1),
-    )
+    const { questions, worse, worse_on, changes, asked } = await compared(second, second)
     expect([questions, worse, worse_on, changes]).toEqual([60, false, [], []])
     const ofActive = asked.filter(({ versionId }) => versionId === ACTIVE)
     expect(ofActive.map(({ text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
@@ -82,11 +81,9 @@ describe('both versions', () => {
   test('are asked nothing again that the evaluation asked the candidate', async () => {
     const outcome = (question: QueryWithQrels): Outcome => outcomeOf(question, replyWith(['other'], ANSWERED))
     const evaluated = [...QUESTIONS.slice(0, 2), queryWithQrels('q2', { text: 'in other words' })]
-    const { changes, asked } = await compared(
-      (id) => answered(id, 1),
-      (id) => answered(id, 1),
-      { evaluated: { questions: evaluated, outcomes: evaluated.map(outcome) } },
-    )
+    const { changes, asked } = await compared(second, second, {
+      evaluated: { questions: evaluated, outcomes: evaluated.map(outcome) },
+    })
     expect(changes.map(({ kind, question, after }) => [kind, question, after.first])).toEqual([
       ['answers_wrong', 'q0', 'other'],
       ['answers_wrong', 'q1', 'other'],
@@ -96,17 +93,10 @@ describe('both versions', () => {
 
   test('are compared on every set of questions, and the first on which the candidate is worse is shown', async () => {
     const easy = Array.from({ length: 60 }, (_, at) => queryWithQrels(`easy${at}`))
-    const rank = (id: string): number => (id.startsWith('easy') ? 1 : 3)
-    const { from, worse, metrics } = await compared(
-      (id) => answered(id, 1),
-      (id) => answered(id, rank(id)),
-      {
-        asked: [
-          { from: 'question set', questions: easy },
-          { ...SET, from: 'known items of the active version' },
-        ],
-      },
-    )
+    const set = { from: 'question set', questions: easy } as const
+    const { from, worse, metrics } = await compared(second, (id) => answered(id, id.startsWith('easy') ? 1 : 3), {
+      asked: [set, { ...SET, from: 'known items of the active version' }],
+    })
     expect([from, worse]).toEqual(['known items of the active version', true])
     expect(metrics['mrr@10']).toMatchObject({ candidate: 0.25, active: 0.5, difference: -0.25 })
   })
@@ -119,12 +109,9 @@ describe('an answer of the active version', () => {
     change: Parameters<typeof queryWithQrels>[1] = {},
   ): Promise<readonly AnswerChange[]> => {
     const questions = [queryWithQrels('q', change), queryWithQrels('same')]
-    const { changes } = await compared(
-      (id) => (id === 'q' ? before : answered(id, 0)),
-      (id) => (id === 'q' ? after : answered(id, 0)),
-      { asked: [{ from: 'question set', questions }] },
-    )
-    return changes
+    const onlyQ = (reply: SearchResult) => (id: string) => (id === 'q' ? reply : first(id))
+    const asked: readonly AskedQuestions[] = [{ from: 'question set', questions }]
+    return (await compared(onlyQ(before), onlyQ(after), { asked })).changes
   }
 
   test('is lost where the candidate abstains, and the line names the question and what is not held', async () => {
@@ -167,11 +154,7 @@ describe('an answer of the active version', () => {
 
   test('is lost by a threshold that the candidate fitted to a question set of its own', async () => {
     const strict = { ...profile, calibration: { ...profile.calibration, threshold: 1 } }
-    const { changes } = await compared(
-      (id) => answered(id, 0),
-      (id) => answered(id, 0),
-      { profile: strict },
-    )
+    const { changes } = await compared(first, first, { profile: strict })
     expect(changes.map(({ kind }) => kind)).toEqual(QUESTIONS.map(() => 'answers_lost'))
   })
 })
