@@ -241,12 +241,11 @@ describe('a candidate in which one "must" became "need not"', () => {
   })
 
   test('is not hidden by an easy question set, nor by other names of documents', async () => {
-    const questions = file('easy.jsonl')
     const lines = readFileSync(builtInCorpus().questionsFile ?? '', 'utf8').split('\n')
     const easyLines = lines.filter((line) => /"hsfa-conduct-harbour#cob-f-(?!1-2)/.test(line))
     expect(easyLines.length).toBeGreaterThan(1)
-    writeFileSync(questions, easyLines.join('\n'))
-    const easy = await harness.build(ALTERED, questions)
+    const questions = await harness.storeQuestions(easyLines.map((line): unknown => JSON.parse(line)))
+    const easy = await harness.build(ALTERED, { questions_sha256: questions })
     expect(await refusal(...signing(easy, 'first'))).toContain('1 passage changed beyond the limit 0')
     await expectRefused(UNAPPROVED, easy)
     const renamed = await harness.build(['document: hsfa-conduct-harbour', 'document: hsfa-conduct-of-business'])

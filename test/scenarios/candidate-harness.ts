@@ -63,8 +63,7 @@ export async function openCandidateHarness() {
     /** Builds the small rulebook with one change of its text. @returns the candidate. */
     async build(
       [from, to]: readonly [from: string, to: string] = ['', ''],
-      questions?: string,
-      further: Readonly<Record<string, unknown>> = {},
+      parameters: Readonly<Record<string, unknown>> = {},
     ) {
       const source = file(`source-${randomUUID()}`)
       cpSync(smallSource, join(source, 'rulebook.md'))
@@ -72,10 +71,7 @@ export async function openCandidateHarness() {
       if (!before.includes(from)) throw new Error(`the rulebook holds no "${from}"`)
       writeFileSync(join(source, 'rulebook.md'), before.replace(from, to))
       const importId = await harness.importFolder(id, source)
-      const parameters = questions === undefined ? {} : { questions_sha256: await harness.storeQuestions(questions) }
-      const buildId = await harness.requestBuild(id, importId, { ...parameters, ...further })
-      expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
-      return versionIdOf(buildId)
+      return versionIdOf(await harness.candidate(id, importId, parameters))
     },
     /** Asks with the rights of the operator, past the command line's own check, and runs the activation. */
     async activated(version: string) {

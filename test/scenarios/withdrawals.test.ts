@@ -58,8 +58,8 @@ test('the next version decides about a withdrawal: its build and its approval ar
     )
 
   const drop = await withdrawalsInForce(harness.owner, harness.base.id)
-  const dropped = await harness.build(undefined, undefined, { withdrawals: { drop, restore: [] } })
-  const restored = await harness.build(undefined, undefined, { withdrawals: { drop: [], restore: [id] } })
+  const dropped = await harness.build(undefined, { withdrawals: { drop, restore: [] } })
+  const restored = await harness.build(undefined, { withdrawals: { drop: [], restore: [id] } })
   expect(await labelsOf(dropped)).not.toContain(LABEL)
   expect(await labelsOf(restored)).toContain(LABEL)
   for (const [version, serves] of [

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, expect } from 'vitest'
+import { afterAll } from 'vitest'
 import { insertActivation, readActivation, type ActivationRow } from '#core/db/activations.ts'
+import type { Database } from '#core/db/pool.ts'
 import { activate, type ActivateDeps } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import { silent, smallSource, openJobsHarness } from './jobs.ts'
+import { saying, silent, smallSource, openJobsHarness } from './jobs.ts'
 import { PLAINTEXT, openSearchNodeClients } from './search-node.ts'
 import { insertSignedReview, makeComparable } from './reviews.ts'
 
@@ -19,11 +20,7 @@ export async function startActivationHarness() {
   })
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await harness.importFolder(knowledgeBaseId, smallSource)
-  async function build(): Promise<string> {
-    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
-    expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
-    return buildId
-  }
+  const build = (): Promise<string> => harness.candidate(knowledgeBaseId, importId)
   return {
     harness,
     /** The first answers, the second does not. */
@@ -44,23 +41,30 @@ export async function review(
 }
 
 /** Inserts an activation that nothing has run yet. @returns its id. */
+export async function requestActivation(
+  owner: Database,
+  asked: { readonly knowledgeBaseId: string; readonly versionId: string; readonly expectedVersionId: string | null },
+  kind: ActivationRow['kind'] = 'activate',
+): Promise<string> {
+  const id = randomUUID()
+  await insertActivation(owner, { ...asked, id, kind, actor: 'first-operator' })
+  return id
+}
+
+/** As `requestActivation`, of the versions of builds. */
 export async function request(
   { harness, knowledgeBaseId }: ActivationHarness,
   buildId: string,
   expectedBuildId: string | null,
-  kind: ActivationRow['kind'] = 'activate',
+  kind?: ActivationRow['kind'],
 ): Promise<string> {
-  const id = randomUUID()
   const expectedVersionId = expectedBuildId === null ? null : versionIdOf(expectedBuildId)
-  await insertActivation(harness.owner, {
-    id,
-    knowledgeBaseId,
-    versionId: versionIdOf(buildId),
-    expectedVersionId,
-    kind,
-    actor: 'first-operator',
-  })
-  return id
+  return requestActivation(harness.owner, { knowledgeBaseId, versionId: versionIdOf(buildId), expectedVersionId }, kind)
+}
+
+/** Matches the row of an activation that was refused with these words. */
+export function refusal(words: string | RegExp): object {
+  return { state: 'refused', message: saying(words) }
 }
 
 /** What the job worker passes to an activation. */

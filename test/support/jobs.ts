@@ -1,10 +1,10 @@
 import { NO_ENGINE } from '#core/engine/settings.ts'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, afterEach } from 'vitest'
+import { afterAll, afterEach, expect } from 'vitest'
 import { releaseRun } from '#core/db/build-runs.ts'
 import { insertBuild, type BuildFence } from '#core/db/builds.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
@@ -34,9 +34,21 @@ export const demoCorpus = fileURLToPath(new URL('../../operator/demo/corpus/', i
 /** One of its documents, for tests that do not inspect the built version. */
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
 
+/** Matches the outcome of a run that failed, whose message holds the words. */
+export function failure(kind: 'permanent' | 'transient', words: string | RegExp): object {
+  return { outcome: 'failed', kind, message: saying(words) }
+}
+
+/** Matches a text that holds the words. */
+export function saying(words: string | RegExp): unknown {
+  return typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words)
+}
+
 interface NotBegun {
   readonly outcome: 'not begun'
 }
+
+type Parameters = Readonly<Record<string, unknown>>
 
 export interface RunOptions {
   readonly environment?: NodeJS.ProcessEnv
@@ -74,6 +86,26 @@ export async function startJobsHarness() {
     await releaseRun(service, begun.fence)
     return outcome
   }
+  /**
+   * A build without vectors unless the parameters say otherwise: they take most of the time of a small build.
+   * @returns the id of a build row; nothing runs yet.
+   */
+  async function requestBuild(knowledgeBaseId: string, importId: string, parameters: Parameters = {}) {
+    const id = randomUUID()
+    const asked = { embedding: 'none', ...parameters }
+    await insertBuild(owner, { id, knowledgeBaseId, importId, parameters: asked, startedBy: 'tester' })
+    return id
+  }
+  /** Runs a build once in this process. A run that ends without a candidate may follow at once. */
+  const runBuild = (buildId: string, options: RunOptions = {}) =>
+    claimed(buildId, (fence) =>
+      attemptBuild(fence, {
+        config: jobsConfig(options.environment ?? environment),
+        database: service,
+        log: silent,
+        onProgress: options.onProgress ?? (() => undefined),
+      }),
+    )
   return {
     owner,
     service,
@@ -105,39 +137,22 @@ export async function startJobsHarness() {
       await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: EMPTY_REPORT })
       return id
     },
-    /**
-     * A build without vectors unless the parameters say otherwise: they take most of the time of a small build.
-     * @returns the id of a build row; nothing runs yet.
-     */
-    async requestBuild(knowledgeBaseId: string, importId: string, parameters: Readonly<Record<string, unknown>> = {}) {
-      const id = randomUUID()
-      await insertBuild(owner, {
-        id,
-        knowledgeBaseId,
-        importId,
-        parameters: { embedding: 'none', ...parameters },
-        startedBy: 'tester',
-      })
-      return id
+    requestBuild,
+    runBuild,
+    /** Requests a build and runs it to a candidate. @returns the id of the build. */
+    async candidate(knowledgeBaseId: string, importId: string, parameters: Parameters = {}, options: RunOptions = {}) {
+      const buildId = await requestBuild(knowledgeBaseId, importId, parameters)
+      expect(await runBuild(buildId, options)).toMatchObject({ outcome: 'succeeded' })
+      return buildId
     },
-    /** Runs a build once in this process. A run that ends without a candidate may follow at once. */
-    runBuild: (buildId: string, options: RunOptions = {}) =>
-      claimed(buildId, (fence) =>
-        attemptBuild(fence, {
-          config: jobsConfig(options.environment ?? environment),
-          database: service,
-          log: silent,
-          onProgress: options.onProgress ?? (() => undefined),
-        }),
-      ),
     /** Runs a build once in a process of its own, as a job worker does. */
     runBuildProcess: (buildId: string, options: RunChildOptions = {}) =>
       claimed(buildId, (fence) => runBuildChild(fence, { environment, ...options })),
-    /** Puts a file into the store as a question set. @returns its SHA-256. */
-    async storeQuestions(path: string) {
-      const bytes = readFileSync(path)
-      const sha256Hex = sha256(bytes).toString('hex')
-      await writeDurably(store.snapshotFile(sha256Hex), bytes)
+    /** Puts a question set into the store. @returns its SHA-256. */
+    async storeQuestions(questions: readonly unknown[]) {
+      const text = questions.map((question) => JSON.stringify(question)).join('\n')
+      const sha256Hex = sha256(text).toString('hex')
+      await writeDurably(store.snapshotFile(sha256Hex), text)
       return sha256Hex
     },
     async stop() {

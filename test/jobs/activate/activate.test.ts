@@ -1,12 +1,19 @@
-import { randomUUID } from 'node:crypto'
 import { status } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
-import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { readActivation } from '#core/db/activations.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { signReview } from '#operator/actions/reviews.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
-import { activateDeps, request, review, run, startActivationHarness } from '#test/support/activations.ts'
+import {
+  activateDeps,
+  refusal,
+  request,
+  requestActivation,
+  review,
+  run,
+  startActivationHarness,
+} from '#test/support/activations.ts'
 import { PLAINTEXT, startFakeNode, openSearchNodeClients } from '#test/support/search-node.ts'
 import { firstReviewer, insertSignedReview, makeComparable, requireReviewers } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
@@ -47,39 +54,27 @@ async function sign(buildId: string, verdict: 'approved' | 'rejected'): Promise<
 /** The tests run in sequence: nothing active, first, second, back to first. */
 describe('an activation', () => {
   test('is refused without an approval, and says to sign one first', async () => {
-    expect(await run(activation, first, null)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('No active reviewer approves'),
-    })
+    expect(await run(activation, first, null)).toMatchObject(refusal('No active reviewer approves'))
     expect(await shown()).toMatchObject({ active: null, audited: 0 })
   })
 
   test('is refused when a review rejects, also one before an approval', async () => {
     await review(activation, third, 'rejected')
     await review(activation, third)
-    expect(await run(activation, third, null)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('A review rejects the version, which is for good'),
-    })
+    expect(await run(activation, third, null)).toMatchObject(refusal('A review rejects the version, which is for good'))
   })
 
   test('is refused when the evaluation did not pass', async () => {
     await review(activation, first)
     await withoutGuards(harness.owner, 'update corpus_versions set passed = false where id = $1', [versionIdOf(first)])
-    expect(await run(activation, first, null)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('did not pass its evaluation'),
-    })
+    expect(await run(activation, first, null)).toMatchObject(refusal('did not pass its evaluation'))
     await withoutGuards(harness.owner, 'update corpus_versions set passed = true where id = $1', [versionIdOf(first)])
   })
 
   test('is refused when no search node answers', async () => {
     const id = await request(activation, first, null)
     await activate({ ...activateDeps(activation), nodes: nodes.slice(1) }, id)
-    expect(await readActivation(harness.owner, id)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('No search node answers'),
-    })
+    expect(await readActivation(harness.owner, id)).toMatchObject(refusal('No search node answers'))
   })
 
   test('is refused when a live search node cannot load the version', async () => {
@@ -88,10 +83,9 @@ describe('an activation', () => {
     try {
       const id = await request(activation, first, null)
       await activate({ ...activateDeps(activation), nodes: [...damaged, ...nodes] }, id)
-      expect(await readActivation(harness.owner, id)).toMatchObject({
-        state: 'refused',
-        message: expect.stringMatching(/^The version could not be loaded on .*DATA_LOSS: facets\.bin is damaged\./),
-      })
+      expect(await readActivation(harness.owner, id)).toMatchObject(
+        refusal(/^The version could not be loaded on .*DATA_LOSS: facets\.bin is damaged\./),
+      )
     } finally {
       for (const client of damaged) client.close()
       node.stop()
@@ -122,10 +116,9 @@ describe('an activation', () => {
   test('is refused when another version than the expected one is active', async () => {
     await review(activation, second)
     for (const expected of [null, third])
-      expect(await run(activation, second, expected)).toMatchObject({
-        state: 'refused',
-        message: expect.stringContaining('Another version became active since this was asked for'),
-      })
+      expect(await run(activation, second, expected)).toMatchObject(
+        refusal('Another version became active since this was asked for'),
+      )
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
@@ -159,10 +152,7 @@ describe('an activation', () => {
   ])('of a candidate with %s is refused, whatever was approved', async (_case, change, reason) => {
     await review(activation, second)
     await withComparison(change, async () =>
-      expect(await run(activation, second, first)).toMatchObject({
-        state: 'refused',
-        message: expect.stringContaining(reason),
-      }),
+      expect(await run(activation, second, first)).toMatchObject(refusal(reason)),
     )
   })
 
@@ -179,10 +169,9 @@ describe('an activation', () => {
   test('of a candidate that is worse needs approvals that accept it, which the audit trail keeps', async () => {
     const worse = { worse: true, counts: { passages_changed: 1 }, store: harness.store }
     await makeComparable(harness.owner, versionIdOf(second), worse)
-    expect(await run(activation, second, first)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('does not accept 1 passage changed beyond the limit 0'),
-    })
+    expect(await run(activation, second, first)).toMatchObject(
+      refusal('does not accept 1 passage changed beyond the limit 0'),
+    )
     expect((await shown()).active).toBe(versionIdOf(first))
     await insertSignedReview(harness.owner, versionIdOf(second))
     expect(await run(activation, second, first)).toMatchObject({ state: 'done' })
@@ -212,20 +201,13 @@ describe('an activation', () => {
   })
 
   test('returns to a retired version only as a rollback, with the approvals that the policy asks for', async () => {
-    expect(await run(activation, first, second)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('operator rollback'),
-    })
-    expect(await run(activation, third, second, 'rollback')).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('never active'),
-    })
+    expect(await run(activation, first, second)).toMatchObject(refusal('operator rollback'))
+    expect(await run(activation, third, second, 'rollback')).toMatchObject(refusal('never active'))
     const [base] = (await harness.owner.query<{ slug: string }>('select slug from knowledge_bases')).rows
     await requireReviewers(harness.owner, { id: knowledgeBaseId, slug: base?.slug ?? '' }, 1, 1)
-    expect(await run(activation, first, second, 'rollback')).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('No active reviewer approves the step from the active version to this one'),
-    })
+    expect(await run(activation, first, second, 'rollback')).toMatchObject(
+      refusal('No active reviewer approves the step from the active version to this one'),
+    )
     await sign(first, 'approved')
     const { name } = await firstReviewer(harness.owner)
     expect(await run(activation, first, second, 'rollback')).toMatchObject({ state: 'done' })
@@ -263,10 +245,7 @@ describe('an activation', () => {
       await waiting(2)
       await holder.query('commit')
       await rejected
-      expect(await rollback).toMatchObject({
-        state: 'refused',
-        message: expect.stringContaining('A review rejects the version, which is for good'),
-      })
+      expect(await rollback).toMatchObject(refusal('A review rejects the version, which is for good'))
     } finally {
       holder.release()
     }
@@ -281,20 +260,13 @@ describe('an activation', () => {
   })
 
   test('of a version of another knowledge base is refused', async () => {
-    const id = randomUUID()
-    await insertActivation(harness.owner, {
-      id,
+    const asked = { versionId: versionIdOf(second), expectedVersionId: null }
+    const id = await requestActivation(harness.owner, {
+      ...asked,
       knowledgeBaseId: await harness.createKnowledgeBase(),
-      versionId: versionIdOf(second),
-      expectedVersionId: null,
-      kind: 'activate',
-      actor: 'first-operator',
     })
     await activate(activateDeps(activation), id)
-    expect(await readActivation(harness.owner, id)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('does not belong'),
-    })
+    expect(await readActivation(harness.owner, id)).toMatchObject(refusal('does not belong'))
   })
 })
 

@@ -1,16 +1,17 @@
-import { randomUUID, verify } from 'node:crypto'
+import { verify } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { readActivation } from '#core/db/activations.ts'
 import { insertLink, readChain, type ChainLink } from '#core/db/version-chain.ts'
 import { chainEntrySchema, chainText } from '#core/domain/version-chain.ts'
 import { createSignedStore } from '#core/index/format/store.ts'
-import { createLog } from '#core/platform/log.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
+import { requestActivation } from '#test/support/activations.ts'
 import { folderOfFile } from '#test/support/folder.ts'
+import { silent } from '#test/support/jobs.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { createHistoryBase } from '#test/support/version-rows.ts'
@@ -59,27 +60,14 @@ test.each([
   ['which the database continues', 0, 'The version was active before'],
   ['which the database lacks', 99, 'ends with entry 99, which the database lacks'],
 ])('beside a published history %s', async (_, later, refusal) => {
-  const [store, id, [versionId = '', expectedVersionId = '']] = [folderOfFile(), randomUUID(), versions.toReversed()]
+  const [store, [versionId = '', expectedVersionId = '']] = [folderOfFile(), versions.toReversed()]
   const head = links.at(-1)
   mkdirSync(join(store, base.slug))
   const published = { sequence: later || head?.sequence, entry: head?.entry }
   writeFileSync(join(store, base.slug, 'head.json'), JSON.stringify(published))
-  await insertActivation(owner, {
-    id,
-    knowledgeBaseId: base.id,
-    versionId,
-    expectedVersionId,
-    kind: 'activate',
-    actor: 'a',
-  })
+  const id = await requestActivation(owner, { knowledgeBaseId: base.id, versionId, expectedVersionId })
   const settings = { ARTIFACT_STORE: pathToFileURL(store).href, MANIFEST_PUBLIC_KEY: [keys.publicKeyDer] }
-  const deps = {
-    database: jobs,
-    nodes: [],
-    store: createSignedStore(settings),
-    traceDir: store,
-    log: createLog('test', 'silent'),
-  }
+  const deps = { database: jobs, nodes: [], store: createSignedStore(settings), traceDir: store, log: silent }
   expect(await activate({ ...deps, privateKeyDer: keys.privateKeyDer }, id)).toBe('refused')
   expect((await readActivation(owner, id))?.message).toContain(refusal)
 })

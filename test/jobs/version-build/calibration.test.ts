@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
@@ -16,10 +16,8 @@ const importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'r
 /** A build without a question set. */
 const unasked = await built()
 
-async function built(parameters: object = {}): Promise<string> {
-  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { ...parameters })
-  expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
-  return buildId
+function built(parameters: object = {}): Promise<string> {
+  return harness.candidate(knowledgeBaseId, importId, { ...parameters })
 }
 
 /** The profile's parameters as text, so that every bit of every number counts. */
@@ -29,14 +27,6 @@ async function profileOf(buildId: string): Promise<string> {
     [versionIdOf(buildId)],
   )
   return rows[0]?.profile ?? ''
-}
-
-async function questionSet(name: string, lines: readonly object[]): Promise<{ readonly questions_sha256: string }> {
-  const folder = harness.store.workFolder('question-sets')
-  mkdirSync(folder, { recursive: true })
-  const path = join(folder, name)
-  writeFileSync(path, lines.map((line) => JSON.stringify(line)).join('\n'))
-  return { questions_sha256: await harness.storeQuestions(path) }
 }
 
 describe('a build without a question set', () => {
@@ -73,7 +63,7 @@ describe('a build with a question set', () => {
     [0, 1, 2, 3, 4, 5].map((nth) => words[(at * 7 + nth * 61) % words.length]).join(' ')
 
   test('with enough labels calibrates the decision on it', async () => {
-    const buildId = await built(await questionSet('labelled.jsonl', labelled(20)))
+    const buildId = await built({ questions_sha256: await harness.storeQuestions(labelled(20)) })
     const report = await evaluationOf(harness, buildId)
     expect(report).toMatchObject({ kind: 'question set', calibrated_on: { source: 'question set', questions: 40 } })
   })
@@ -83,8 +73,8 @@ describe('a build with a question set', () => {
       { id: `a${at}`, text: wordsOfRulebook(at), relevant: [RELEVANT] },
       { id: `u${at}`, text: `zyzzyva qwertz ${'x'.repeat(at + 3)}`, relevant: [] },
     ])
-    const set = await questionSet('meaningless.jsonl', meaningless.flat())
-    const buildId = await built({ ...set, target_risk: 0.001 })
+    const questions = await harness.storeQuestions(meaningless.flat())
+    const buildId = await built({ questions_sha256: questions, target_risk: 0.001 })
     const { calibrated_on: on, abstention } = await evaluationOf(harness, buildId)
     expect(on).toMatchObject({ source: 'default', refused: { answered: expect.any(Number) } })
     expect(abstention?.folds).toBe(0)

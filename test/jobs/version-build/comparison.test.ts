@@ -1,5 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { appendFileSync, existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { NO_CHANGES, changesInWords, type Changes } from '#core/domain/changes.ts'
@@ -11,7 +10,7 @@ import type { BuildMark } from '#jobs/version-build/run-child.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { changesNamed } from '#test/support/compared-contents.ts'
-import { openJobsHarness, type JobsHarness, type RunOptions } from '#test/support/jobs.ts'
+import { failure, openJobsHarness, type JobsHarness, type RunOptions } from '#test/support/jobs.ts'
 import { evaluationOf, firstRules, importRulebook, rulebook, serve, withChapter, type Rulebook } from './rulebook.ts'
 import { startProvider } from '#test/support/embedding-faults.ts'
 
@@ -55,19 +54,13 @@ async function comparisonOf(
 }
 
 /** Questions about the first rules of the first chapter. */
-async function easyQuestions(): Promise<string> {
-  const folder = harness.store.workFolder('questions')
-  await mkdir(folder, { recursive: true })
-  const path = join(folder, 'questions.jsonl')
-  const line = (rule: number): string =>
-    JSON.stringify({
-      id: `q${rule}`,
-      text: `Who keeps the register of contract number ${rule} of chapter 0?`,
-      relevant: [`chapter-0#rule-0-${rule}`],
-    })
-  writeFileSync(path, Array.from({ length: 4 }, (_, rule) => line(rule)).join('\n'))
-  return await harness.storeQuestions(path)
-}
+const easyQuestions = await harness.storeQuestions(
+  Array.from({ length: 4 }, (_, rule) => ({
+    id: `q${rule}`,
+    text: `Who keeps the register of contract number ${rule} of chapter 0?`,
+    relevant: [`chapter-0#rule-0-${rule}`],
+  })),
+)
 
 /** Serves another version while `task` runs. */
 async function whileServing<T>(buildId: string, task: () => Promise<T>): Promise<T> {
@@ -133,7 +126,7 @@ describe('a candidate without a question set', () => {
   })
 
   test('that leaves out the question set of the active version says so, and is asked that set all the same', async () => {
-    const withQuestions = await built(BOOK, { questions_sha256: await easyQuestions() })
+    const withQuestions = await built(BOOK, { questions_sha256: easyQuestions })
     expect(await whileServing(withQuestions, () => comparisonOf(BOOK))).toMatchObject({
       questions_from: 'question set of the active version',
       questions: 4,
@@ -144,7 +137,7 @@ describe('a candidate without a question set', () => {
 
 describe('a candidate with a question set', () => {
   test('that asks only what both versions hold hides no loss, since known items are asked too', async () => {
-    expect(await comparisonOf(ONE_DOCUMENT, { questions_sha256: await easyQuestions() })).toMatchObject({
+    expect(await comparisonOf(ONE_DOCUMENT, { questions_sha256: easyQuestions })).toMatchObject({
       worse: true,
       questions_from: 'known items of the active version',
       changes: { counts: { passages_removed: 12 } },
@@ -210,11 +203,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
     const damaged = await built(BOOK)
     damage(passagesOf(damaged))
     const { outcome } = await whileServing(damaged, () => run(BOOK))
-    expect(outcome).toMatchObject({
-      outcome: 'failed',
-      kind: 'permanent',
-      message: expect.stringMatching(new RegExp(`${reason}.*restore the artifact from a backup`)),
-    })
+    expect(outcome).toMatchObject(failure('permanent', new RegExp(`${reason}.*restore the artifact from a backup`)))
   })
 
   test('where the manifest of the active version is not the one of the database', async () => {
@@ -223,7 +212,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
       versionIdOf(damaged),
     ])
     const { outcome } = await whileServing(damaged, () => run(BOOK))
-    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('another digest') })
+    expect(outcome).toMatchObject(failure('permanent', 'another digest'))
   })
 
   test('where a reader orders the active version and none is configured, before the first stage', async () => {
@@ -238,7 +227,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
     const { outcome } = await whileServing(reranking, () =>
       run(BOOK, {}, { onProgress: ({ stage }) => void stages.add(stage) }),
     )
-    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('set READER_BASE_URL') })
+    expect(outcome).toMatchObject(failure('permanent', 'set READER_BASE_URL'))
     expect([...stages]).toEqual([])
   })
 
@@ -252,10 +241,9 @@ describe('a candidate that cannot be compared fails its build with what to do', 
       }
       const remote = await built(BOOK, { embedding: 'openai' }, { environment })
       await whileServing(remote, async () => {
-        expect((await run(BOOK)).outcome).toMatchObject({
-          kind: 'permanent',
-          message: expect.stringMatching(/cannot embed questions into openai\/.*configure that embedding provider/),
-        })
+        expect((await run(BOOK)).outcome).toMatchObject(
+          failure('permanent', /cannot embed questions into openai\/.*configure that embedding provider/),
+        )
         expect(await comparisonOf(BOOK, {}, { environment })).toMatchObject({
           version_id: versionIdOf(remote),
           changes: { counts: { passages_changed: 0 } },
@@ -269,17 +257,16 @@ describe('a candidate that cannot be compared fails its build with what to do', 
   test('where nothing of the active version is in force today and there is no question set', async () => {
     const withdraw = (text: string): string => text.replace('status: source-declared', 'status: withdrawn')
     const withdrawn = new Map([...BOOK].map(([name, text]) => [name, withdraw(text)]))
-    const ended = await built(withdrawn, { questions_sha256: await easyQuestions() })
+    const ended = await built(withdrawn, { questions_sha256: easyQuestions })
     const unset = `update corpus_versions set evaluation = evaluation || '{"question_set":null}' where id = $1`
     await withoutGuards(harness.owner, unset, [versionIdOf(ended)])
     const { outcome } = await whileServing(ended, () => run(BOOK))
-    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('build with a question set') })
+    expect(outcome).toMatchObject(failure('permanent', 'build with a question set'))
   })
 
   test('but is tried again while no search node answers', async () => {
     const environment = { ...harness.environment, SEARCH_NODES: '127.0.0.1:9' }
     const { outcome } = await run(BOOK, {}, { environment })
-    const message = expect.stringContaining('start or repair a search node')
-    expect(outcome).toMatchObject({ kind: 'transient', message })
+    expect(outcome).toMatchObject(failure('transient', 'start or repair a search node'))
   })
 })

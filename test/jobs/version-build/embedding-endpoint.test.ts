@@ -6,7 +6,7 @@ import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifes
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { openJobsHarness } from '#test/support/jobs.ts'
+import { failure, openJobsHarness } from '#test/support/jobs.ts'
 import { evaluationOf, importRulebook, rulebook, serve } from './rulebook.ts'
 
 const harness = await openJobsHarness()
@@ -72,11 +72,8 @@ test('versions with and without vectors are compared, each as it is served, and 
   const environment = { ...harness.environment, OPENAI_BASE_URL: endpoint.baseUrl }
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await importRulebook(harness, knowledgeBaseId, rulebook(4))
-  const built = async (embedding: string): Promise<string> => {
-    const buildId = await harness.requestBuild(knowledgeBaseId, importId, { embedding })
-    expect(await harness.runBuild(buildId, { environment })).toMatchObject({ outcome: 'succeeded' })
-    return buildId
-  }
+  const built = (embedding: string): Promise<string> =>
+    harness.candidate(knowledgeBaseId, importId, { embedding }, { environment })
   const words = await built('none')
   expect(endpoint.requests).toEqual([])
   const report = await evaluationOf(harness, words)
@@ -99,19 +96,15 @@ test('versions with and without vectors are compared, each as it is served, and 
 
 test('a build whose key is refused fails before its first stage, in one sentence without the key', async () => {
   const { outcome, stages } = await run({ key: 'the-right-key' }, 'e5', { OPENAI_API_KEY: 'a-wrong-key' })
-  expect(outcome).toMatchObject({
-    kind: 'permanent',
-    message: expect.stringMatching(/^The embedding endpoint refuses a first request, .*status 401 \(invalid_api_key\)/),
-  })
+  expect(outcome).toMatchObject(
+    failure('permanent', /^The embedding endpoint refuses a first request, .*status 401 \(invalid_api_key\)/),
+  )
   expect(JSON.stringify(outcome)).not.toContain('wrong-key')
   expect(stages).toEqual([])
 })
 
 test('a passage that the endpoint refuses fails the build for good, and is not quoted', async () => {
   const { outcome } = await run({ refuses: (text) => text.includes('must keep') }, 'e5')
-  expect(outcome).toMatchObject({
-    kind: 'permanent',
-    message: expect.stringMatching(/status 413 \(context_length_exceeded\)/),
-  })
+  expect(outcome).toMatchObject(failure('permanent', /status 413 \(context_length_exceeded\)/))
   expect(JSON.stringify(outcome)).not.toContain('must keep')
 })

@@ -1,11 +1,11 @@
-import { copyFileSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Changes } from '#core/domain/changes.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesNamed } from '#test/support/compared-contents.ts'
-import { openJobsHarness } from '#test/support/jobs.ts'
+import { failure, openJobsHarness } from '#test/support/jobs.ts'
 import { until } from '#test/support/until.ts'
 import { evaluationOf, importRulebook, rulebook, serve, withChapter, type Rulebook } from './rulebook.ts'
 
@@ -41,12 +41,8 @@ function acts(guilds: readonly number[]): Rulebook {
 }
 
 async function run(book: Rulebook, questions: readonly object[] = QUESTIONS) {
-  const folder = harness.store.workFolder('questions')
-  mkdirSync(folder, { recursive: true })
-  const path = join(folder, 'questions.jsonl')
-  writeFileSync(path, questions.map((question) => JSON.stringify(question)).join('\n'))
   const importId = await importRulebook(harness, knowledgeBaseId, book)
-  const questionsSha256 = await harness.storeQuestions(path)
+  const questionsSha256 = await harness.storeQuestions(questions)
   const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: questionsSha256 })
   return { buildId, outcome: await harness.runBuild(buildId) }
 }
@@ -80,10 +76,9 @@ describe('a question set of the candidate', () => {
 
   test('is refused where a question counts as answerable and the version holds nothing of it', async () => {
     const padding = { id: 'padding 1', text: 'How many wheels has a dulfenwright?', relevant: ['nowhere#1'] }
-    expect((await run(BOOK, [...QUESTIONS, padding])).outcome).toMatchObject({
-      kind: 'permanent',
-      message: expect.stringContaining('The version holds no relevant passage of 1 question: "padding 1"'),
-    })
+    expect((await run(BOOK, [...QUESTIONS, padding])).outcome).toMatchObject(
+      failure('permanent', 'The version holds no relevant passage of 1 question: "padding 1"'),
+    )
   })
 
   test.each([
@@ -91,10 +86,9 @@ describe('a question set of the candidate', () => {
     [false, ['chapter-0#rule-0-0']],
   ])('is refused where a question states answerable %s and names %j', async (answerable, relevant) => {
     const padding = { id: 'padding 1', text: 'How many wheels has a dulfenwright?', relevant, answerable }
-    expect((await run(BOOK, [...QUESTIONS, padding])).outcome).toMatchObject({
-      kind: 'permanent',
-      message: expect.stringContaining('The question set contradicts itself: 1 question: "padding 1"'),
-    })
+    expect((await run(BOOK, [...QUESTIONS, padding])).outcome).toMatchObject(
+      failure('permanent', 'The question set contradicts itself: 1 question: "padding 1"'),
+    )
   })
 })
 
@@ -111,10 +105,7 @@ test('a name that leads to another act is a change, and so is each answer that f
 })
 
 test('a name that two acts claim refuses the build', async () => {
-  expect((await run(acts([0, 1]))).outcome).toMatchObject({
-    kind: 'permanent',
-    message: expect.stringContaining('give the name "GUILD" to two acts'),
-  })
+  expect((await run(acts([0, 1]))).outcome).toMatchObject(failure('permanent', 'give the name "GUILD" to two acts'))
 })
 
 describe('a file that is added', () => {
@@ -139,7 +130,7 @@ describe('a file that is added', () => {
     ],
   ])('with other texts under the names of these rules, %s, refuses the build', async (_, change) => {
     const { outcome } = await run(copied((text) => change(text).replaceAll('must keep', 'need not keep')))
-    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('but different texts') })
+    expect(outcome).toMatchObject(failure('permanent', 'but different texts'))
   })
 
   test('needs an acceptance beyond a tenth of the active version', async () => {
@@ -187,11 +178,8 @@ test('a build fails where somebody puts the passages of the active version in th
       onProgress: ({ stage }) => void (stage === 'artifact' && (hidden ??= hide(to))),
     })
     await hidden
-    expect(outcome).toMatchObject({
-      outcome: 'failed',
-      kind: 'permanent',
-      message: expect.stringMatching(/^The artifact .* of the candidate was altered after it was built/),
-    })
+    const altered = /^The artifact .* of the candidate was altered after it was built/
+    expect(outcome).toMatchObject(failure('permanent', altered))
   } finally {
     client.release()
   }
@@ -202,8 +190,5 @@ test('an altered copy of a provision beside the original refuses the build', asy
     const original = /^### CH-2 2\.1 .*\n\n.*\n/m.exec(text)?.[0] ?? ''
     return `${text}\n${original.replace('{#rule-2-1}', '{#rule-2-1-x}').replace('must keep', 'need not keep')}`
   })
-  expect((await run(copied)).outcome).toMatchObject({
-    kind: 'permanent',
-    message: expect.stringContaining('but different texts'),
-  })
+  expect((await run(copied)).outcome).toMatchObject(failure('permanent', 'but different texts'))
 })

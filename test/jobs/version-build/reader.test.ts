@@ -1,20 +1,17 @@
-import { randomUUID } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { READER_PREDICTORS } from '#core/domain/predictors.ts'
-import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { readActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
-import { activateDeps } from '#test/support/activations.ts'
+import { activateDeps, refusal, requestActivation } from '#test/support/activations.ts'
 import { insertSignedReview, makeComparable, type Signed } from '#test/support/reviews.ts'
-import { openJobsHarness } from '#test/support/jobs.ts'
-import { TRADES, tradesCode } from './rulebook.ts'
+import { failure, openJobsHarness } from '#test/support/jobs.ts'
+import { TRADES, importRulebook, tradesCode } from './rulebook.ts'
 import {
   OVERLAP,
   REVERSING,
@@ -23,18 +20,12 @@ import {
   rerankCalls,
   startReaderEndpoint,
 } from '#test/support/reader-endpoint.ts'
-import { openSearchNodeClients } from '#test/support/search-node.ts'
+import { PLAINTEXT, openSearchNodeClients } from '#test/support/search-node.ts'
 
 const KNOWING = 'knowing'
 const orderingBy = (model: string): object => ({
   reader: { model, kind: 'cross-encoder', scores: 'order', passages: 20, on_failure: 'refuse' },
 })
-const plaintext = {
-  SEARCH_TLS_CA: undefined,
-  SEARCH_TLS_CERT: undefined,
-  SEARCH_TLS_KEY: undefined,
-  SEARCH_PLAINTEXT: 'refuse',
-} as const
 
 /** Two provisions on every trade, with equal lexical and dense scores; the one that lasts twelve years is relevant. */
 const WANTED = 'twelve years'
@@ -43,35 +34,26 @@ const provision = (trade: string, years: string): string =>
   `{#${trade}-${years.split(' ')[0] ?? ''}}\n\nThe licence of a ${trade} lasts ${years} and costs ` +
   `forty crowns.\n`
 const SOURCE = tradesCode((trade) => ['eleven years', WANTED].map((years) => provision(trade, years)))
-const QUESTIONS = TRADES.map((trade, n) =>
-  JSON.stringify({
-    id: `q${n}`,
-    text: `How long does the licence of a ${trade} last?`,
-    relevant: [`trades#${trade}-twelve`],
-  }),
-)
+const QUESTIONS = TRADES.map((trade, n) => ({
+  id: `q${n}`,
+  text: `How long does the licence of a ${trade} last?`,
+  relevant: [`trades#${trade}-twelve`],
+}))
 
 const harness = await openJobsHarness()
 
-const nodes = openSearchNodeClients([harness.searchNode], plaintext)
+const nodes = openSearchNodeClients([harness.searchNode], PLAINTEXT)
 // Prefers the relevant provisions.
 const endpoint = await startReaderEndpoint((_, documents) =>
   documents.map((document) => Number(document.includes(WANTED))),
 )
 const knowledgeBaseId = await harness.createKnowledgeBase()
-const importId = await harness.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
-const questions = await harness.storeQuestions(written('questions.jsonl', QUESTIONS.join('\n')))
+const importId = await importRulebook(harness, knowledgeBaseId, new Map([['trades.md', SOURCE]]))
+const questions = await harness.storeQuestions(QUESTIONS)
 afterAll(async () => {
   for (const node of nodes) node.close()
   await endpoint.stop()
 })
-
-function written(name: string, text: string): string {
-  const folder = harness.store.workFolder('trades')
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, name), text)
-  return join(folder, name)
-}
 
 async function run(parameters: object, environment: object = { READER_BASE_URL: endpoint.baseUrl }) {
   const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
@@ -103,16 +85,8 @@ async function activated(
 ): Promise<Awaited<ReturnType<typeof readActivation>>> {
   await makeComparable(harness.owner, versionId, { store: harness.store })
   await insertSignedReview(harness.owner, versionId, review)
-  const id = randomUUID()
   const expectedVersionId = (await activePointer(harness.owner, knowledgeBaseId))?.version_id ?? null
-  await insertActivation(harness.owner, {
-    id,
-    knowledgeBaseId,
-    versionId,
-    expectedVersionId,
-    kind: 'activate',
-    actor: 'first-operator',
-  })
+  const id = await requestActivation(harness.owner, { knowledgeBaseId, versionId, expectedVersionId })
   await activate(activateDeps({ harness, nodes }), id)
   return readActivation(harness.owner, id)
 }
@@ -128,7 +102,7 @@ describe('a build that is to try the order of a reader', () => {
   })
 
   test('does not even ask it about fewer than fifty judged questions', async () => {
-    const few = await harness.storeQuestions(written('few.jsonl', QUESTIONS.slice(0, 49).join('\n')))
+    const few = await harness.storeQuestions(QUESTIONS.slice(0, 49))
     const { profile } = await built({ questions_sha256: few, ...orderingBy('never-asked') })
     expect(profile.reader).toBeNull()
     expect((await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === 'never-asked')).toEqual([])
@@ -136,20 +110,12 @@ describe('a build that is to try the order of a reader', () => {
 
   test('without an endpoint fails for good and says which variable to set', async () => {
     const { outcome } = await run(orderingBy(KNOWING), {})
-    expect(outcome).toMatchObject({
-      outcome: 'failed',
-      kind: 'permanent',
-      message: expect.stringContaining('set READER_BASE_URL'),
-    })
+    expect(outcome).toMatchObject(failure('permanent', 'set READER_BASE_URL'))
   })
 
   test('with an endpoint that fails is tried again, never finished without it', async () => {
     const { buildId, outcome } = await run(orderingBy('status-500'))
-    expect(outcome).toMatchObject({
-      outcome: 'failed',
-      kind: 'transient',
-      message: expect.stringContaining('status 500'),
-    })
+    expect(outcome).toMatchObject(failure('transient', 'status 500'))
     expect((await harness.owner.query('select 1 from corpus_versions where build_id = $1', [buildId])).rowCount).toBe(0)
   })
 
@@ -176,10 +142,9 @@ describe('a build that is to try the order of a reader', () => {
         { kind: 'answers_wrong', count: wrong },
         { kind: 'ranking', count: length },
       ] as const
-      expect(await activated(plain.versionId, { accepts: accepted.slice(0, 2) })).toMatchObject({
-        state: 'refused',
-        message: expect.stringContaining('does not accept a ranking that is worse'),
-      })
+      expect(await activated(plain.versionId, { accepts: accepted.slice(0, 2) })).toMatchObject(
+        refusal('does not accept a ranking that is worse'),
+      )
       expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
 
       expect(await activated(plain.versionId)).toMatchObject({ state: 'done' })
@@ -202,9 +167,7 @@ describe('a build with a reader that decides', () => {
   const decidingBy = (model: string): object => ({ reader: { model, on_failure: 'decide_without' } })
   let labelled: string
   beforeAll(async () => {
-    labelled = await harness.storeQuestions(
-      written('labelled.jsonl', LABELLED.map((line) => JSON.stringify(line)).join('\n')),
-    )
+    labelled = await harness.storeQuestions(LABELLED)
   })
 
   test('pins it, fits its decision on labelled questions, one call each, and reports it', async () => {
@@ -245,9 +208,8 @@ describe('a build with a reader that decides', () => {
     const reader = { model: REVERSING, kind: 'cross-encoder', scores: 'both', passages: 20, on_failure: 'refuse' }
     const { profile } = await built({ reader, questions_sha256: labelled })
     expect(profile.reader).toMatchObject({ kind: 'cross-encoder', scores: 'decide', calibration: { questions: 40 } })
-    expect((await run({ reader })).outcome).toMatchObject({
-      kind: 'permanent',
-      message: expect.stringContaining('A cross-encoder has no default decision'),
-    })
+    expect((await run({ reader })).outcome).toMatchObject(
+      failure('permanent', 'A cross-encoder has no default decision'),
+    )
   })
 })

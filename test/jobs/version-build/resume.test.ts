@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -9,8 +9,9 @@ import { BUILD_STAGES, type BuildStage } from '#jobs/version-build/progress.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import { demoCorpus, openJobsHarness, type JobsHarness } from '#test/support/jobs.ts'
+import { demoCorpus, failure, openJobsHarness, type JobsHarness } from '#test/support/jobs.ts'
 import { startFakeNode } from '#test/support/search-node.ts'
+import { importRulebook } from './rulebook.ts'
 
 const harness = await openJobsHarness()
 
@@ -26,13 +27,14 @@ expect(await runProcess(undisturbed)).toMatchObject({ outcome: 'succeeded' })
 afterAll(() => endpoint.stop())
 
 /** A fifth of the questions of the demo corpus, which are enough to pass its gates. */
-function fewQuestions(): string {
-  const folder = harness.store.workFolder('few')
-  mkdirSync(folder, { recursive: true })
+function fewQuestions(): readonly unknown[] {
   const lines = readFileSync(join(demoCorpus, 'questions.jsonl'), 'utf8').trim().split('\n')
-  const path = join(folder, 'questions.jsonl')
-  writeFileSync(path, lines.filter((_, at) => at % 5 === 0).join('\n'))
-  return path
+  return lines.filter((_, at) => at % 5 === 0).map((line): unknown => JSON.parse(line))
+}
+
+/** Name and text of a document of the demo corpus. */
+function ofDemo(name: string): readonly [string, string] {
+  return [name, readFileSync(join(demoCorpus, 'rulebook', name), 'utf8')]
 }
 
 /** A run that is killed before the last stage waits in its evaluation, so that it does not end before. */
@@ -110,21 +112,11 @@ describe('a build', () => {
   })
 
   test('makes another revision of a corrected text and keeps everything else', async () => {
-    const folder = join(harness.store.workFolder('corrected'), 'rulebook')
-    mkdirSync(folder, { recursive: true })
-    const [first, second] = [0, 1].map(
-      (n) => `hsfa-${['data-harbour.2023-05-01', 'outsourcing-mainland.2024-10-01'][n] ?? ''}.md`,
-    )
-    const write = (name = '', change = (text: string) => text): void =>
-      writeFileSync(join(folder, name), change(readFileSync(join(demoCorpus, 'rulebook', name), 'utf8')))
+    const book = ['hsfa-data-harbour.2023-05-01.md', 'hsfa-outsourcing-mainland.2024-10-01.md'].map(ofDemo)
     const base = await harness.createKnowledgeBase()
-    write(first)
-    write(second)
-    const before = await harness.requestBuild(base, await harness.importFolder(base, folder))
-    await harness.runBuild(before)
-    write(first, (text) => text.replace('1,200 crowns', '1,300 crowns'))
-    const after = await harness.requestBuild(base, await harness.importFolder(base, folder))
-    await harness.runBuild(after)
+    const before = await harness.candidate(base, await importRulebook(harness, base, new Map(book)))
+    const changed = book.map(([name, text]) => [name, text.replace('1,200 crowns', '1,300 crowns')] as const)
+    const after = await harness.candidate(base, await importRulebook(harness, base, new Map(changed)))
     const [old, corrected] = [passagesOf(before), passagesOf(after)]
     const unchanged = corrected.filter((passage) => old.some((other) => other.chunk_id === passage.chunk_id))
     expect(corrected.length - unchanged.length).toBe(1)
@@ -179,38 +171,26 @@ describe('a build', () => {
   })
 
   test('refuses a snapshot that was changed after its capture', async () => {
-    const folder = join(harness.store.workFolder('changed'), 'rulebook')
-    mkdirSync(folder, { recursive: true })
-    writeFileSync(
-      join(folder, 'only.md'),
-      readFileSync(join(demoCorpus, 'rulebook', 'hsfa-data-harbour.2023-05-01.md'), 'utf8').replace(
-        'Data Registrar',
-        'Registrar',
-      ),
-    )
+    const [name, text] = ofDemo('hsfa-data-harbour.2023-05-01.md')
+    const own = new Map([[name, text.replace('Data Registrar', 'Registrar')]])
     const base = await harness.createKnowledgeBase()
-    const buildId = await harness.requestBuild(base, await harness.importFolder(base, folder))
+    const buildId = await harness.requestBuild(base, await importRulebook(harness, base, own))
     const { rows } = await harness.owner.query<{ sha256: string }>(
       "select encode(sha256, 'hex') as sha256 from source_snapshots where knowledge_base_id = $1",
       [base],
     )
     appendFileSync(harness.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
-    expect(await harness.runBuild(buildId)).toMatchObject({
-      outcome: 'failed',
-      kind: 'permanent',
-      message: expect.stringContaining('was changed after it was captured: import the source again'),
-    })
+    expect(await harness.runBuild(buildId)).toMatchObject(
+      failure('permanent', 'was changed after it was captured: import the source again'),
+    )
   })
 
   test('whose question set cannot be met ends as a candidate that did not pass', async () => {
-    const path = join(harness.store.workFolder('hopeless'), 'questions.jsonl')
-    mkdirSync(harness.store.workFolder('hopeless'), { recursive: true })
     const relevant = ['hsfa-conduct-harbour#cob-f-1-1', 'nowhere#1']
-    writeFileSync(path, JSON.stringify({ id: 'q1', text: 'How long is a charge card valid?', relevant }))
-    const buildId = await harness.requestBuild(knowledgeBaseId, importId, {
-      questions_sha256: await harness.storeQuestions(path),
+    const asked = [{ id: 'q1', text: 'How long is a charge card valid?', relevant }]
+    const buildId = await harness.candidate(knowledgeBaseId, importId, {
+      questions_sha256: await harness.storeQuestions(asked),
     })
-    expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
     const { rows } = await harness.owner.query<{ evaluation: unknown }>(
       'select state, passed, evaluation from corpus_versions where build_id = $1',
       [buildId],

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { lastCaptures } from '#core/db/sources.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -9,6 +8,7 @@ import { addSource } from '#operator/actions/sources.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
 import type { Jobs } from '#jobs/worker/workers.ts'
+import { requestActivation } from '#test/support/activations.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import { PLAINTEXT, startFakeNode, openSearchNodeClients } from '#test/support/search-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/limits.ts'
@@ -74,16 +74,9 @@ describe('the job worker', () => {
 
   test('stopped while a search node loads a version ends at once, and another worker activates it', async () => {
     const { rows } = await harness.owner.query<{ id: string }>('select id from corpus_versions where passed')
-    const [versionId = '', id] = [rows[0]?.id, randomUUID()]
+    const versionId = rows[0]?.id ?? ''
     await approve(harness.owner, versionId, { store: harness.store })
-    await insertActivation(harness.owner, {
-      id,
-      knowledgeBaseId,
-      versionId,
-      expectedVersionId: null,
-      kind: 'activate',
-      actor: 'first-operator',
-    })
+    const id = await requestActivation(harness.owner, { knowledgeBaseId, versionId, expectedVersionId: null })
     const asked = Promise.withResolvers<void>()
     const stuck = await startFakeNode(() => asked.resolve())
     const jobs = await start(stuck.address)
