@@ -10,7 +10,7 @@ import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { unlessDamaged } from './altered-candidate.ts'
 import { embedOnce, servedOf, type AskRecordsContext } from './ask.ts'
 import { decisionOf } from './decision.ts'
-import type { Decision, DecisionOptions } from './figures.ts'
+import type { DecisionOptions } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitRanking, withoutOrder } from './fusion.ts'
 import { sampleKnownItems, withoutKnownItems } from './known-items.ts'
@@ -40,13 +40,7 @@ export interface EvaluationInput extends PreparedVersion, AskRecordsContext {
   readonly note?: (sentence: string) => void
 }
 
-export interface Evaluation {
-  readonly measured: Measured
-  /** The profile with the fitted fusion and decision. */
-  readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
-  /** How the candidate was asked. */
-  readonly context: AskRecordsContext
-}
+export type Evaluation = Awaited<ReturnType<typeof evaluate>>
 
 /** Number of passages per question; enough for recall@100. */
 export const EVALUATION_DEPTH = SEARCH_BOUNDS.searchLimitMax
@@ -55,9 +49,10 @@ export const EVALUATION_DEPTH = SEARCH_BOUNDS.searchLimitMax
  * Loads the candidate on the search nodes and asks it as a caller would: real search, real vectors, mandatory filters.
  * The order is: fit the ranking → ask → fit the decision → time → recall under filters. The artifact's integrity is
  * verified before, and each node verifies it again on loading.
+ * @returns `profile`: with the fitted fusion and decision; `context`: how the candidate was asked.
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
-export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
+export async function evaluate(input: EvaluationInput) {
   const [prepared, { questions, missing, items }] = await Promise.all([
     prepareOnLiveNodes(input.nodes, input, input.signal),
     unlessDamaged('after', input.versionId, () => chooseQuestions(input)),
@@ -115,7 +110,6 @@ export async function fittedProfile(
 interface MeasuredQuestions extends Pick<EvaluationInput, 'artifact' | 'targetRisk' | 'embedder'> {
   readonly questions: readonly QueryWithQrels[]
   readonly items: readonly { readonly text: string }[]
-  /** Number of passages per question. */
   readonly limit: number
 }
 

@@ -5,8 +5,7 @@ import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readServedVersion, type RequestRow, type ServedVersion } from '#core/db/requests.ts'
 import { readWithdrawnAt } from '#core/db/withdrawals.ts'
-import type { Calibration } from '#core/domain/calibration.ts'
-import { decideOn, type EvidenceDecision } from '#core/domain/decision.ts'
+import { decideOn } from '#core/domain/decision.ts'
 import { bearing, decidingCalibration, passagesSearched, rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
@@ -92,15 +91,9 @@ export async function deliveredRequest({ database, serviceSecrets }: RerunDeps, 
 }
 
 /** What is searched for a question. */
-export interface SearchTexts {
-  readonly query: string
-  readonly version: ServedVersion
-  /** What the rewriter writes now; empty where the request had no rewriting. */
-  readonly queries: readonly string[]
-  /** Undefined for a version without vectors. */
-  readonly vector: Float32Array | undefined
-}
+export type SearchTexts = Awaited<ReturnType<typeof searchTexts>>
 
+/** @returns `queries`: what the rewriter writes now, empty where the request had no rewriting. */
 export async function searchTexts({ endpoints }: RerunDeps, row: RequestRow, version: ServedVersion, query: string) {
   const queries = row.outcome?.['rewriter'] === 'rewritten' ? await rewritten(endpoints, row, version, query) : []
   if (version.embedding === null) return { query, version, queries, vector: undefined }
@@ -125,20 +118,14 @@ async function rewritten(
 }
 
 /** One request that was run again, with what decided it. */
-export interface Rerun extends EvidenceDecision {
-  readonly found: SearchResult
-  /** What was found, as a reader left it. */
-  readonly list: ScoredList
-  /** What an answer serves: the passages of the list that bear on the question by themselves. */
-  readonly served: readonly FoundPassage[]
-  /** The same search by words alone and by the vector alone; undefined for a version without vectors. */
-  readonly alone?: { readonly words: SearchResult; readonly vector: SearchResult }
-  readonly calibration: Calibration
-  readonly signal: string
-}
+export type Rerun = Awaited<ReturnType<typeof runAgain>>
 
-/** @param apart also searches by words alone and by the vector alone. */
-export async function runAgain(deps: RerunDeps, row: RequestRow, asked: SearchTexts, apart = false): Promise<Rerun> {
+/**
+ * @param apart also searches by words alone and by the vector alone.
+ * @returns `list`: what was found, as a reader left it; `served`: what an answer serves of it, the passages that bear on
+ *   the question by themselves; `alone`: the searches apart, undefined for a version without vectors.
+ */
+export async function runAgain(deps: RerunDeps, row: RequestRow, asked: SearchTexts, apart = false) {
   const { profile } = asked.version
   const topK = Number(row.outcome?.['top_k'])
   const { found, alone } = await searched(deps, row, asked, passagesSearched(profile, topK), apart)
@@ -152,7 +139,7 @@ export async function runAgain(deps: RerunDeps, row: RequestRow, asked: SearchTe
   })
   const decided = decideOn(calibration, { ...found, ...list })
   const served = decided.decision === 'answer' ? bearing(profile, list.passages) : []
-  return { ...decided, found, list, served, ...(alone && { alone }), calibration, signal }
+  return { ...decided, found, list, served, alone, calibration, signal }
 }
 
 /** Searches the version on a node of its own. */
@@ -162,7 +149,7 @@ async function searched(
   { query, queries, vector, version: { manifest_digest: manifestDigest, profile } }: SearchTexts,
   limit: number,
   apart: boolean,
-): Promise<Pick<Rerun, 'found' | 'alone'>> {
+) {
   const versionId = row.version_id
   const node = await startNode(versionId, manifestDigest)
   try {
@@ -181,7 +168,7 @@ async function searched(
     const search = (change: object): Promise<SearchResult> =>
       node.client.search({ ...whole, ...change }, PLATFORM_BOUNDS.hardDeadlineMs)
     const found = await search({})
-    if (!apart || vector === undefined) return { found }
+    if (!apart || vector === undefined) return { found, alone: undefined }
     return {
       found,
       alone: { words: await search({ vector: undefined }), vector: await search({ text: '', rewritten: [] }) },
