@@ -151,26 +151,22 @@ function registerCorpora(registry: Registry, database: Database): void {
   )
 }
 
+const BACKUP_AGE = 'Time since the newest backup ended, or since the schema was made.'
+const BACKLOG: readonly (readonly [name: string, field: keyof Backlog, help: string])[] = [
+  ['evidence_ledger_backlog', 'ledger_entries', 'Settled requests without a ledger entry.'],
+  ['evidence_ledger_backlog_age_seconds', 'ledger_age_seconds', 'Time that the oldest of them has waited.'],
+  ['evidence_backup_age_seconds', 'backup_age_seconds', BACKUP_AGE],
+  ['evidence_database_lock_waits', 'lock_waits', 'Locks of Postgres that somebody waits for.'],
+  ['evidence_database_bytes', 'database_bytes', 'Size of the database.'],
+]
+
 function registerBacklog(registry: Registry, { database }: MetricsDeps): void {
   const backlog = readOnce(() => readBacklog(database))
-  const ofBacklog = (name: string, help: string, value: (read: Backlog) => number): void =>
+  for (const [name, field, help] of BACKLOG)
     gauge(registry, name, help, [], async () => {
       const read = await backlog()
-      return read === undefined ? [] : [[{}, value(read)]]
+      return read === undefined ? [] : [[{}, read[field]]]
     })
-  ofBacklog('evidence_ledger_backlog', 'Settled requests without a ledger entry.', (read) => read.ledger_entries)
-  ofBacklog(
-    'evidence_ledger_backlog_age_seconds',
-    'Time that the oldest of them has waited.',
-    (read) => read.ledger_age_seconds,
-  )
-  ofBacklog(
-    'evidence_backup_age_seconds',
-    'Time since the newest backup ended, or since the schema was made.',
-    (read) => read.backup_age_seconds,
-  )
-  ofBacklog('evidence_database_lock_waits', 'Locks of Postgres that somebody waits for.', (read) => read.lock_waits)
-  ofBacklog('evidence_database_bytes', 'Size of the database.', (read) => read.database_bytes)
 }
 
 function registerQueues(registry: Registry, { queues, redis }: MetricsDeps): void {
