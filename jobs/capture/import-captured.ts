@@ -23,7 +23,6 @@ export interface CapturedImport {
   readonly sources: readonly CapturedSource[]
   /** Names of files that are not read. */
   readonly leftOut: readonly string[]
-  /** Who imports, for the audit trail. */
   readonly actor: string
   /** Called with the report before anything is recorded; throws to refuse. */
   readonly accept?: (report: ImportReport) => void

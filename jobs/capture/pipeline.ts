@@ -34,7 +34,6 @@ import { assertReadable } from './readable.ts'
 export interface CaptureDeps {
   readonly database: Database
   readonly store: ArtifactStore
-  /** Who captures, for the audit trail. */
   readonly actor: string
   /** Where files and folders may be opened. */
   readonly roots: SourceRoots

@@ -105,7 +105,6 @@ export async function embedQuestions(
 /** With the scores of a reader that ordered the passages, where they also decide. */
 export type RankedResult = SearchResult & { readonly read?: readonly number[] }
 
-/** Gets the question's index, the mode and the reply. */
 type Take<Q, Reply> = (at: number, mode: RankingMode, reply: Reply, question: Q) => void
 
 /**

@@ -40,9 +40,7 @@ export interface Measured {
   readonly filtered: FilteredMeasurement | undefined
   /** Relevant ids that the version does not hold. */
   readonly missing: readonly string[]
-  /** Absent: no rewriter was asked. */
   readonly rewriter?: ReaderFigures | undefined
-  /** Absent: no reader was asked. */
   readonly reader?: ReaderFigures | undefined
   /** On which the version's background was measured; 0: it is too small. Absent: not told. */
   readonly backgroundQuestions?: number

@@ -18,7 +18,6 @@ export function followSearchNodes(config: TransportSettings & { readonly SEARCH_
 /** A version, as search nodes load it. */
 export interface PreparedVersion {
   readonly versionId: string
-  /** SHA-256 of manifest.json. */
   readonly manifestDigest: Buffer
   /** A node that has it loaded verifies its files again. */
   readonly verify?: boolean

@@ -12,7 +12,6 @@ import { createCipheriv } from 'node:crypto'
 import { sha256 } from '#core/platform/digest.ts'
 
 export interface ProofsInput {
-  /** Of the artifact. */
   readonly artifactFolder: string
   readonly manifest: Manifest
   /** New folder for the files of proofs. */

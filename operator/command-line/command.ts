@@ -37,10 +37,8 @@ export class OperatorCommand extends Command {
 /** A value as `--json` prints it, and its text for people; undefined where they are told otherwise. */
 export type Shown = readonly [value: unknown, text: string | (() => string) | undefined]
 
-/** Outputs of every verb. */
 export type Output = ReturnType<typeof createOutput>
 
-/** What the help of a verb says. */
 export interface Help {
   /** Arguments after `npm run operator --`. */
   readonly examples: readonly string[]

@@ -179,7 +179,6 @@ export function flaggedOptions(flags: EmbeddingFlags): EndpointOptions | undefin
   return flaggedEndpoint(flags)?.options
 }
 
-/** Returns who embeds. */
 export function flaggedEmbedding({ embedding, embeddings, model }: EmbeddingFlags): Embedding {
   return embedding ?? (embeddings === undefined && model === undefined ? 'none' : 'openai')
 }

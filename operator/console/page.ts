@@ -152,7 +152,6 @@ function foundPassage(passage: Found, answers: boolean): Markup {
   </article>`
 }
 
-/** The documents of the active version. */
 export function renderDocuments(documents: readonly HeldDocument[]): Markup {
   const listed = documents.slice(0, LISTED_SHOWN)
   return html`<h2 tabindex="-1">${whole(documents.length)} documents</h2>

@@ -147,7 +147,6 @@ interface RetrieveBody {
   readonly filters?: { readonly language?: readonly string[]; readonly jurisdiction?: readonly string[] }
 }
 
-/** One real exchange with the gateway. */
 interface Exchanged {
   readonly status: number
   readonly reply: z.infer<typeof replySchema>

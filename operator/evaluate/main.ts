@@ -22,7 +22,6 @@ import type { EvaluationOutput } from './tools.ts'
 const INTERRUPTED = 130
 
 interface EvaluationResult {
-  /** Text for standard output. */
   readonly text: string
   /** Files by path; undefined if none were requested. */
   readonly files: readonly (readonly [path: string | undefined, content: string])[]

@@ -13,7 +13,6 @@ import { cachedReader } from '#jobs/evaluation/reply-cache.ts'
 import { option } from '#operator/command-line/inputs.ts'
 import { parseRecordJson } from '#law/import/record/record-json.ts'
 
-/** Options of a reader. */
 export const readerInput = {
   /** Base URL of a chat or re-ranking endpoint, or a file of recorded scores; absent: nothing is read. */
   reader: option('<url or file>', 'decide with a reader at this base URL, or by a file of recorded scores'),

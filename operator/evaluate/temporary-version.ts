@@ -52,7 +52,6 @@ export interface VersionInput {
   readonly dataDir: string | undefined
   readonly signal: AbortSignal
   readonly onProgress: (stage: string, done: number, total: number, more?: string) => void
-  /** Undefined if no progress is reported. */
   readonly note?: (sentence: string) => void
 }
 

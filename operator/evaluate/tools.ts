@@ -4,9 +4,7 @@ import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
 import { openFlaggedReader } from './reader.ts'
 
 export interface EvaluationOutput {
-  /** Shows progress to the user. */
   readonly progress: (stage: string, done: number, total: number, more?: string) => void
-  /** Shows one sentence to the user. */
   readonly note: (sentence: string) => void
   /** Counts the tokens of an embedder; absent: nobody asks for them. */
   readonly counting?: (embedder: Embedder) => Embedder

@@ -75,7 +75,6 @@ function saidBy<T>({ stdout }: ChildProcess, listening: z.ZodType<T>): Promise<T
   })
 }
 
-/** Collects the last lines on standard error. */
 function lastLinesOf({ stderr }: ChildProcess): () => readonly string[] {
   let kept: string[] = []
   if (stderr !== null)

@@ -194,7 +194,6 @@ export function assignFolds(keys: readonly string[], foldsMax: number): readonly
   return keys.map((key) => foldOf.get(key) ?? 0)
 }
 
-/** Folds of cross-fitting. */
 const FOLDS = 5
 
 /** Returns the fold of each question. Questions of a group share one; without a group, those with the same words. */

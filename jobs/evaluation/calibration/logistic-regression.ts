@@ -17,7 +17,6 @@ const RELATIVE_SPREAD_MIN = 1e-12
 export interface LabelledSample {
   /** Finite; of the same length in every sample. */
   readonly features: readonly number[]
-  /** Whether the list held sufficient evidence. */
   readonly sufficient: boolean
 }
 

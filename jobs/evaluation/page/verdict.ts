@@ -7,7 +7,6 @@ const NAMED_MAX = 4
 export interface Verdict {
   readonly tone: 'good' | 'doubtful' | 'bad' | 'plain'
   readonly word: string
-  /** One sentence. */
   readonly sentence: string
 }
 

@@ -6,7 +6,6 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 const REVIEW_SCRIPT = scriptElement(readFileSync(new URL('./review.mjs', import.meta.url), 'utf8'))
 
-/** Of every page. */
 export const STYLE_SHEET = readFileSync(new URL('./style.css', import.meta.url), 'utf8')
 const STYLE = styleSheet(STYLE_SHEET)
 

@@ -11,7 +11,6 @@ import type { ChatRequest, EndpointAddress } from '#core/platform/json-endpoint.
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import REPLY_FORMAT from './reply-format.json' with { type: 'json' }
 
-/** A chat model that writes search questions. */
 export type QuestionWriter = ReturnType<typeof createQuestionWriter>
 
 const { searchQuestionCharactersMax, searchQuestionsWritten, searchQuestionTokensMax } = BUILD_BOUNDS

@@ -22,7 +22,6 @@ const INCOMING = join('snapshots', 'incoming') + sep
 interface Destination {
   /** URL of a role that has `evidence_backup`. */
   readonly url: string
-  /** Folder of the artifact store. */
   readonly store: string
   readonly to: string
   /** Public half of a pair of age. */

@@ -37,7 +37,6 @@ const SERVER_SETTINGS = {
 
 export interface PostgresOptions {
   readonly folder: string
-  /** Further settings of the server. */
   readonly settings?: Readonly<Record<string, string>>
   readonly onLog?: (line: string) => void
   /** Called with the stop function as soon as the server process runs, long before it is ready. */
@@ -90,7 +89,6 @@ export async function startPostgres(options: PostgresOptions) {
     logFile,
     /** URL of the superuser, who owns every schema here. */
     adminUrl,
-    /** Creates the database unless it exists. */
     createDatabase: (name: string) => createDatabaseIfAbsent(adminUrl('postgres'), name),
     stop: () => server.stop(STOP_TIMEOUT_MS),
     /** Sends SIGKILL, like a crash of the machine; for tests. */

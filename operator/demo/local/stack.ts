@@ -24,7 +24,6 @@ export interface StackSettings {
   }
   /** Folder of the code; this repository if absent. */
   readonly root?: string
-  /** Additional variables for every service. */
   readonly environment?: Readonly<Record<string, string>>
   /** Restarts each service whenever its code changes. */
   readonly restartOnChange?: boolean

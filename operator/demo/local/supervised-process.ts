@@ -21,7 +21,6 @@ export type OnSpawn = (stop: () => Promise<unknown>) => void
 
 export interface SupervisedProcessOptions {
   readonly name: string
-  /** The program and its arguments. */
   readonly command: readonly string[]
   readonly environment: NodeJS.ProcessEnv
   readonly folder: string
