@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
 import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { runProgram } from '#operator/commands/program.ts'
-import { COMPILE_CACHE } from './processes.ts'
+import { COMPILE_CACHE, startProgram } from './processes.ts'
 import { openTestPools } from './postgres.ts'
 import { testSecrets } from './secrets.ts'
 
@@ -28,17 +27,13 @@ export type Cli = ReturnType<typeof commandLine>
 export function commandLine(environment: Readonly<Record<string, string>>) {
   /** As a process of its own. */
   const start = (line: string, ...args: readonly string[]) => {
-    const child = spawn(process.execPath, [MAIN, ...wordsOf(line), ...args], {
-      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const output = { stdout: '', stderr: '' }
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
-    const ended = new Promise<CliResult>((resolve, reject) =>
-      child.once('error', reject).once('close', (code) => resolve({ code, ...output })),
-    )
-    return { stderr: () => output.stderr, signal: (name: NodeJS.Signals) => void child.kill(name), ended }
+    const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment }
+    const { child, said, ended } = startProgram([MAIN, ...wordsOf(line), ...args], env)
+    return {
+      stderr: () => said.stderr,
+      signal: (name: NodeJS.Signals) => void child.kill(name),
+      ended: ended.then((code): CliResult => ({ code, stdout: said.stdout, stderr: said.stderr })),
+    }
   }
   /** In this process. */
   const run = async (line = '', ...args: readonly string[]): Promise<CliResult> => {

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
 /**
  * For NODE_COMPILE_CACHE of the processes that tests start: a start is half of what a short process costs. It is the
  * folder that the bootstrap uses.
@@ -26,20 +28,29 @@ export function replaceModule(original: URL, replacement: URL): void {
   })
 }
 
+/** Starts a program of the repository as a process. */
+export function startProgram(args: readonly string[], env: NodeJS.ProcessEnv) {
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  /** So far. */
+  const said = { stdout: '', stderr: '', both: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text
+      said.both += text
+    })
+  /** With its exit code; null if a signal ended it. */
+  const ended = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
+  return { child, said, ended }
+}
+
 /** Runs a program of the repository to its end. @param variables beyond those of `base`. */
 export async function runScript(
   args: readonly string[],
   variables: Readonly<Record<string, string>> = {},
   base: NodeJS.ProcessEnv = process.env,
-): Promise<{ readonly code: number | null; readonly output: string }> {
-  const child = spawn(process.execPath, args, {
-    cwd: fileURLToPath(new URL('../../', import.meta.url)),
-    env: { ...base, ...variables },
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, output }
+) {
+  const { said, ended } = startProgram(args, { ...base, ...variables })
+  return { code: await ended, output: said.both }
 }
 
 /** Whether a process exists, including processes that are not children. */

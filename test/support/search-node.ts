@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Server, ServerCredentials, credentials, status, type sendUnaryData } from '@grpc/grpc-js'
 import { searchNodeService } from '#core/rpc/messages.ts'
@@ -10,7 +9,7 @@ import { createLog } from '#core/platform/log.ts'
 import { startSearchNode, type SearchNode } from '#search-node/node.ts'
 import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
-import { COMPILE_CACHE } from './processes.ts'
+import { COMPILE_CACHE, startProgram } from './processes.ts'
 
 const MAIN = fileURLToPath(new URL('../../search-node/main.ts', import.meta.url))
 
@@ -71,18 +70,12 @@ export function nodeEnvironment(
 
 /** Runs the node as production starts it, and returns without waiting for it to listen. */
 export function spawnNode(environment: Environment) {
-  const child = spawn(process.execPath, [...SEARCH_NODE_OPTIONS, MAIN], {
-    env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const env = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment }
+  const { child, said, ended } = startProgram([...SEARCH_NODE_OPTIONS, MAIN], env)
   return {
     child,
     /** What it wrote, both streams. */
-    output: () => output,
+    output: () => said.both,
     /** Exit code; null if a signal ended it. */
     ended,
     stop() {

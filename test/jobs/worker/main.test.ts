@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { openJobsHarness } from '#test/support/jobs.ts'
+import { startProgram } from '#test/support/processes.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 
@@ -13,19 +13,11 @@ const redis = await openTestRedis()
 afterAll(() => redis.release())
 
 /** Runs the worker under plain node; sends SIGTERM once it is ready. */
-function boot(environment: NodeJS.ProcessEnv) {
-  return new Promise<{ code: number | null; output: string }>((resolve) => {
-    const child = spawn(process.execPath, [program], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    const collect = (chunk: Buffer): void => {
-      const wasReady = output.includes('"event":"ready"')
-      output += chunk.toString('utf8')
-      if (!wasReady && output.includes('"event":"ready"')) child.kill('SIGTERM')
-    }
-    child.stdout.on('data', collect)
-    child.stderr.on('data', collect)
-    child.on('close', (code) => resolve({ code, output }))
-  })
+async function boot(environment: NodeJS.ProcessEnv) {
+  const { child, said, ended } = startProgram([program], environment)
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', () => !child.killed && said.both.includes('"event":"ready"') && child.kill('SIGTERM'))
+  return { code: await ended, output: said.both }
 }
 
 describe('the job worker as a process', () => {

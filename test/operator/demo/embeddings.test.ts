@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { COMPILE_CACHE } from '#test/support/processes.ts'
+import { COMPILE_CACHE, startProgram } from '#test/support/processes.ts'
 import { startEmbeddingEndpoint, vectorsByWords, type EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { COUNSEL, rewriterCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 import { folderOfTest } from '#test/support/folder.ts'
@@ -18,17 +16,11 @@ beforeEach(async () => {
 })
 afterEach(() => endpoint.stop())
 
-async function demo(...args: readonly string[]): Promise<{ readonly code: unknown; readonly text: string }> {
+async function demo(...args: readonly string[]) {
   const own = ['--data-dir', join(folder, 'data'), '--corpus', join(folder, 'corpus')]
-  const flags = ['--once', ...own, ...args]
-  const child = spawn(process.execPath, ['operator/demo/main.ts', ...flags], {
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, THE_KEY: 'sk-of-the-demo' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const said: Buffer[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => said.push(chunk))
-  const [code]: unknown[] = await once(child, 'close')
-  return { code, text: Buffer.concat(said).toString() }
+  const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, THE_KEY: 'sk-of-the-demo' }
+  const { said, ended } = startProgram(['operator/demo/main.ts', '--once', ...own, ...args], env)
+  return { code: await ended, text: said.both }
 }
 
 test('words alone rank without flags; with --embeddings, jobs and gateway use the endpoint, and a new model sends its passages once', async () => {

@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { watch } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import { startSupervised } from '#operator/demo/local/supervised-process.ts'
-import { alive } from '#test/support/processes.ts'
+import { alive, startProgram } from '#test/support/processes.ts'
 import { expectEventually, until } from '#test/support/until.ts'
 import { folderOfTest } from '#test/support/folder.ts'
 
@@ -44,24 +42,19 @@ async function heldPostmaster(dataDir: string): Promise<number> {
 
 test('a Ctrl-C while Postgres starts for the first time ends the demo only after Postgres', async () => {
   const dataDir = join(folder, 'data')
-  const child = spawn(process.execPath, ['operator/demo/main.ts', '--once', '--data-dir', dataDir], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const said: Buffer[] = []
-  child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
-  const closed = once(child, 'close').then(([code]: unknown[]) => code)
+  const args = ['operator/demo/main.ts', '--once', '--data-dir', dataDir]
+  const { child, said, ended } = startProgram(args, process.env)
   const postmaster = await heldPostmaster(dataDir)
   try {
     child.kill('SIGINT')
-    expect(await Promise.race([closed, sleep(1_500, 'still stopping')])).toBe('still stopping')
+    expect(await Promise.race([ended, sleep(1_500, 'still stopping')])).toBe('still stopping')
   } finally {
     process.kill(postmaster, 'SIGCONT')
   }
-  expect(await closed).toBe(130)
+  expect(await ended).toBe(130)
   expect(alive(postmaster)).toBe(false)
-  const text = Buffer.concat(said).toString()
-  expect(text).not.toMatch(/Postgres … ready/)
-  expect(text.trimEnd().split('\n').at(-1)).toBe('Stopping …')
+  expect(said.stdout).not.toMatch(/Postgres … ready/)
+  expect(said.stdout.trimEnd().split('\n').at(-1)).toBe('Stopping …')
 })
 
 test('a program that does not hear the first request to stop is asked again', async () => {

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { startProgram } from '#test/support/processes.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
@@ -50,15 +51,9 @@ test('a port that is taken is refused in one sentence before anything is started
   const { port } = other.address() as AddressInfo
   try {
     const dataDir = join(folder, 'data')
-    const child = spawn(
-      process.execPath,
-      ['operator/demo/main.ts', '--once', '--data-dir', dataDir, '--port', String(port)],
-      { stdio: ['ignore', 'pipe', 'ignore'] },
-    )
-    const said: Buffer[] = []
-    child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
-    const [code] = await once(child, 'close')
-    expect([code, Buffer.concat(said).toString().trim()]).toEqual([
+    const args = ['operator/demo/main.ts', '--once', '--data-dir', dataDir, '--port', String(port)]
+    const { said, ended } = startProgram(args, process.env)
+    expect([await ended, said.stdout.trim()]).toEqual([
       1,
       `Port ${port} is taken, or this account may not use it: choose another with --port.`,
     ])
@@ -70,16 +65,12 @@ test('a port that is taken is refused in one sentence before anything is started
 
 test('a Ctrl-C before the exchanges were shown stops quietly with 130', async () => {
   const dataDir = join(folder, 'interrupted')
-  const child = spawn(process.execPath, ['operator/demo/main.ts', '--once', '--data-dir', dataDir], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+  const args = ['operator/demo/main.ts', '--once', '--data-dir', dataDir]
+  const { child, said, ended } = startProgram(args, process.env)
+  child.stdout.on('data', () => {
+    if (/gateway … ready/.test(said.stdout) && !said.stdout.includes('Stopping')) child.kill('SIGINT')
   })
-  let said = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    said += chunk.toString()
-    if (/gateway … ready/.test(said) && !said.includes('Stopping')) child.kill('SIGINT')
-  })
-  const [code] = await once(child, 'close')
-  expect([code, said.trimEnd().split('\n').at(-1)]).toEqual([130, 'Stopping …'])
+  expect([await ended, said.stdout.trimEnd().split('\n').at(-1)]).toEqual([130, 'Stopping …'])
 })
 
 test.each(REFUSED)('%s is refused in one sentence before anything is started', (_name, flags, sentence) => {
