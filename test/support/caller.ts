@@ -12,20 +12,9 @@ import { createPlan } from '#operator/actions/plans.ts'
 import { ask, type AskOptions } from './http.ts'
 import { CALL_TIMEOUT_MS } from './until.ts'
 
-export interface CallerOptions {
-  /** Any of the plan's fields; by default rates and allowances that no test exhausts by accident. */
-  readonly limits?: object | undefined
-  readonly knowledgeBase?: string
-  readonly languages?: readonly string[]
-  readonly jurisdictions?: readonly string[]
-  readonly subjects?: readonly string[] | null
-  /** Whether a chat model may see questions; absent: it may. */
-  readonly assistance?: boolean | undefined
-  readonly scopes?: readonly string[]
-  readonly environment?: KeyEnvironment
+/** The limits are, unless given, rates and allowances that no test exhausts by accident. */
+export interface CallerOptions extends Partial<Omit<Access, 'name' | 'keys'>> {
   readonly active?: boolean
-  /** Another application of an organization that exists. */
-  readonly organization?: string
 }
 
 export type Caller = Awaited<ReturnType<typeof createCaller>>
@@ -121,24 +110,22 @@ export async function grantAccess(
 /** One client of the service with a key of its own. */
 async function createCaller(operator: Operator, settings: StackSettings, baseUrl: string, options: CallerOptions = {}) {
   const name = `t-${randomUUID()}`
-  const { environment = 'live', organization = name, knowledgeBase = KNOWLEDGE_BASE } = options
+  const { active = true, environment = 'live', knowledgeBase = KNOWLEDGE_BASE, ...asked } = options
+  const { organization = name } = asked
   const { entitlementId, keys } = await grantAccess(operator, settings, {
     name,
-    limits: { ...GENEROUS, ...options.limits },
     knowledgeBase,
-    languages: options.languages ?? ['en'],
-    jurisdictions: options.jurisdictions ?? ['HS-M', 'HS-F'],
-    subjects: options.subjects ?? null,
-    scopes: options.scopes,
-    assistance: options.assistance,
     environment,
-    organization: options.organization,
+    languages: ['en'],
+    jurisdictions: ['HS-M', 'HS-F'],
+    ...asked,
+    limits: { ...GENEROUS, ...asked.limits },
   })
   const [issued] = keys
   if (issued === undefined) throw new Error('no key was issued')
   /** As the operator's actions name it. */
   const entitlement = `${name}/${environment}/${knowledgeBase}`
-  if (options.active === false) await setEntitlementActive(operator, entitlement, false)
+  if (!active) await setEntitlementActive(operator, entitlement, false)
   return {
     key: issued.key,
     keyId: issued.id,

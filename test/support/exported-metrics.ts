@@ -10,10 +10,10 @@ import { createLog } from '#core/platform/log.ts'
 import { createNodeMetrics } from '#search-node/metrics.ts'
 import { openTestPools } from './postgres.ts'
 import { openTestRedis } from './redis.ts'
+import { PLAINTEXT } from './search-node.ts'
 import { openQueue, openQueueRedis, QUEUES } from '#jobs/platform/queues.ts'
 
 const quiet = createLog('test', 'silent')
-const PLAINTEXT = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined } as const
 
 /** The registries of every process as its main.ts makes them, on a Postgres and a Redis, without the process. */
 export async function exportedRegistries(folder: string, certificate: string) {

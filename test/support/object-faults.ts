@@ -1,4 +1,5 @@
-import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http'
+import { request as ask, type IncomingMessage, type ServerResponse } from 'node:http'
+import { startJsonServer } from './json-server.ts'
 
 /**
  * `cut`: half of the body, then the connection ends. `wrong`: the first byte differs. `silent`: no answer. `lost`: the
@@ -44,12 +45,9 @@ export async function startObjectFaults(endpoint: string) {
     passed.on('error', () => response.destroy())
     incoming.pipe(passed)
   }
-  const server = createServer(answer)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  const { baseUrl, stop } = await startJsonServer(answer)
   return {
-    endpoint: `http://127.0.0.1:${address.port}`,
+    endpoint: new URL(baseUrl).origin,
     /** Calls as `METHOD /path range`, since the last look. */
     calls: () => calls.splice(0),
     /** The next calls that match fail so, after so many that pass. */
@@ -62,10 +60,6 @@ export async function startObjectFaults(endpoint: string) {
       armed = undefined
       return left
     },
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop,
   }
 }

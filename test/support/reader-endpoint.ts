@@ -68,24 +68,16 @@ const rewriterCall = z.object({ model: z.string(), data: rewritingSchema, author
 const rerankCall = rerankSchema.omit({ top_n: true }).extend({ authorization })
 type Call = z.infer<typeof readerCall> | z.infer<typeof rewriterCall> | z.infer<typeof rerankCall>
 
-/** The calls of a chat model whose question holds `part`, also of an endpoint that another process runs. */
-export async function readerCalls(baseUrl: string, part: string): Promise<readonly z.infer<typeof readerCall>[]> {
-  return z.array(readerCall).parse(await callsOf(baseUrl, 'chat', part))
+/** The calls of a kind whose question holds `part`, also of an endpoint that another process runs. */
+function callsOf<T>(kind: 'chat' | 'rewrite' | 'rerank', call: z.ZodType<T>) {
+  return async (baseUrl: string, part: string): Promise<readonly T[]> => {
+    const reply = await fetch(`${baseUrl}/calls/${kind}?part=${encodeURIComponent(part)}`, {})
+    return z.array(call).parse(await reply.json())
+  }
 }
-
-/** As `readerCalls`, of a rewriter. */
-export async function rewriterCalls(baseUrl: string, part: string): Promise<readonly z.infer<typeof rewriterCall>[]> {
-  return z.array(rewriterCall).parse(await callsOf(baseUrl, 'rewrite', part))
-}
-
-/** As `readerCalls`, of a cross-encoder. */
-export async function rerankCalls(baseUrl: string, part: string): Promise<readonly z.infer<typeof rerankCall>[]> {
-  return z.array(rerankCall).parse(await callsOf(baseUrl, 'rerank', part))
-}
-
-async function callsOf(baseUrl: string, kind: 'chat' | 'rewrite' | 'rerank', part: string): Promise<unknown> {
-  return await (await fetch(`${baseUrl}/calls/${kind}?part=${encodeURIComponent(part)}`, {})).json()
-}
+export const readerCalls = callsOf('chat', readerCall)
+export const rewriterCalls = callsOf('rewrite', rewriterCall)
+export const rerankCalls = callsOf('rerank', rerankCall)
 
 /**
  * The endpoint of a reader over real HTTP: chat completions with structured output, and re-ranking.
