@@ -148,41 +148,21 @@ const GIB = 1_073_741_824
 const ended = { code: null, signal: null, standardError: '', heapMb: 512, kernelKills: undefined } as const
 const V8 = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n 1: 0x931db0'
 
-describe('a process that died', () => {
-  test('ran out of memory where V8 says so as it aborts, whether a shell is between or not', () => {
-    const outOfMemory = { outOfMemory: true, reason: 'its process reached its heap limit of 512 MB' }
-    expect(explainExit({ ...ended, signal: 'SIGABRT', standardError: V8 })).toEqual(outOfMemory)
-    expect(explainExit({ ...ended, code: 134, standardError: V8 })).toEqual(outOfMemory)
-  })
+const REACHED = 'its process reached its heap limit of 512 MB'
+const COUNTED = 'the kernel ended its process for lack of memory'
+const KILLED = 'its process was ended with SIGKILL, as the kernel does for lack of memory'
+const OUTSIDE = 'its process was killed from outside (SIGKILL), most often for lack of memory'
 
-  test('did not run out of memory where it aborted for another reason, or only logged the words', () => {
-    expect(explainExit({ ...ended, signal: 'SIGABRT', standardError: 'assertion failed' })).toEqual({
-      outOfMemory: false,
-      reason: 'its process ended with SIGABRT',
-    })
-    expect(explainExit({ ...ended, code: 1, standardError: V8 })).toEqual({
-      outOfMemory: false,
-      reason: 'its process ended with exit code 1',
-    })
-  })
-
-  test('counts as out of memory after a SIGKILL, and the kernel is named where it counted one', () => {
-    expect(explainExit({ ...ended, signal: 'SIGKILL', kernelKills: 1 })).toEqual({
-      outOfMemory: true,
-      reason: 'the kernel ended its process for lack of memory',
-    })
-    expect(explainExit({ ...ended, signal: 'SIGKILL' })).toEqual({
-      outOfMemory: true,
-      reason: 'its process was ended with SIGKILL, as the kernel does for lack of memory',
-    })
-  })
-
-  test('counts after a SIGKILL that the kernel did not count too, but the kernel is not named', () => {
-    expect(explainExit({ ...ended, signal: 'SIGKILL', kernelKills: 0 })).toEqual({
-      outOfMemory: true,
-      reason: 'its process was killed from outside (SIGKILL), most often for lack of memory',
-    })
-  })
+test.each<[what: string, Partial<Parameters<typeof explainExit>[0]>, outOfMemory: boolean, reason: string]>([
+  ['V8 says so as it aborts', { signal: 'SIGABRT', standardError: V8 }, true, REACHED],
+  ['V8 says so and a shell is between', { code: 134, standardError: V8 }, true, REACHED],
+  ['another reason', { signal: 'SIGABRT', standardError: 'assertion failed' }, false, 'its process ended with SIGABRT'],
+  ['the words only logged', { code: 1, standardError: V8 }, false, 'its process ended with exit code 1'],
+  ['a kill that the kernel counted', { signal: 'SIGKILL', kernelKills: 1 }, true, COUNTED],
+  ['a kill', { signal: 'SIGKILL' }, true, KILLED],
+  ['a kill that the kernel did not count', { signal: 'SIGKILL', kernelKills: 0 }, true, OUTSIDE],
+])('a process that died by %s is explained', (_, exit, outOfMemory, reason) => {
+  expect(explainExit({ ...ended, ...exit })).toEqual({ outOfMemory, reason })
 })
 
 test('builds side by side share half the memory of machine or container, within bounds', () => {
