@@ -12,7 +12,7 @@ import {
 import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'
 import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
 import type { IndexReader, VectorsReader } from '#core/index/format/reader.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore, type ArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact, type ArtifactRow, type WrittenArtifact } from '#core/index/format/writer.ts'
 import type { SourceFacts } from '#core/index/passages/sources.ts'
 import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
@@ -63,7 +63,7 @@ export async function buildTestArtifact({
   loadEngine,
 }: TestArtifactOptions): Promise<TestArtifact> {
   const versionId = derivedUuid('test', name)
-  const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(versionId)
+  const folder = storeIn(store).artifactFolder(versionId)
   const written = await writeArtifact({
     artifactFolder: folder,
     versionId,
@@ -79,6 +79,11 @@ export async function buildTestArtifact({
     privateKeyDer,
   })
   return { ...written, folder, versionId, rows }
+}
+
+/** The artifact store in a folder. */
+export function storeIn(folder: string): ArtifactStore {
+  return createArtifactStore(pathToFileURL(folder).href)
 }
 
 /** What an artifact says of snapshots. */

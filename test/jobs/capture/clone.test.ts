@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/run-child.ts'
 import { importCorpus } from '#operator/actions/import-corpus.ts'
@@ -10,13 +8,14 @@ import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, sourceNamed } from '#operator/commands/sources.ts'
 import { corpusAt, corpusDigest } from '#operator/demo/corpus.ts'
 import { act, commit, FIRST, git, LATER, message, PATH, repositoryOf, TWO } from '#test/law/sources/git/repository.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 
 const { operator: pool } = await openTestPools()
 const operator = { database: pool, actor: 'tester' }
 const root = folderOfFile()
-const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
+const store = storeIn(join(root, 'store'))
 const sourceYaml = join(root, 'peru.yaml')
 writeFileSync(sourceYaml, 'authorities:\n  pe: Congreso\n')
 

@@ -1,11 +1,10 @@
 import { readFile, readdir } from 'node:fs/promises'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { isPublic, fetchInto, type Fetched } from '#jobs/capture/fetch.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const folder = folderOfFile()
@@ -24,7 +23,7 @@ async function fetched(
   input: Partial<Parameters<typeof fetchInto>[1]> = {},
 ): Promise<Fetched> {
   answer = answerWith
-  const store = createArtifactStore(pathToFileURL(folder).href)
+  const store = storeIn(folder)
   return await fetchInto(store, {
     url: `${server.baseUrl}/act.xml`,
     hosts: new Set(['127.0.0.1']),
@@ -56,7 +55,7 @@ test('keeps the exact bytes under their SHA-256, with the address that answered 
   })
   expect(found).toMatchObject({ headers: { etag: '"a"', 'last-modified': 'Mon, 02 Mar 2026 10:00:00 GMT' } })
   expect(found).not.toMatchObject({ headers: { 'x-other': '1' } })
-  const file = createArtifactStore(pathToFileURL(folder).href).snapshotFile(sha256Hex)
+  const file = storeIn(folder).snapshotFile(sha256Hex)
   expect(await readFile(file)).toEqual(BYTES)
 })
 

@@ -3,13 +3,11 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertBuild, readBuild } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import { disposableSnapshots } from '#core/db/retention.ts'
 import { builtMeanwhile, insertCapture, lastCaptures, lastGoodCapture, newestImport } from '#core/db/sources.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { sortPassages } from '#jobs/version-build/sort.ts'
 import { createLog } from '#core/platform/log.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
@@ -21,6 +19,7 @@ import { QUIET_BUILD } from '#test/jobs/version-build/quiet-build.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { insertVersion } from '#test/support/version-rows.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const STATED = `authority: Bee Office
@@ -36,6 +35,7 @@ let page: string
 /** The server is asked for a change by it. */
 let tag: string
 let base: string
+let baseId: string
 
 function law(rule: string): string {
   return `<!doctype html><html lang="en"><body><h1>Bees</h1><h2>Hives</h2><p>${rule}</p><h2>Honey</h2><p>Store it.</p></body></html>`
@@ -55,7 +55,7 @@ function change(to: string): void {
 beforeEach(async () => {
   base = `bees-${randomUUID().slice(0, 8)}`
   change(law(`Keep ${base}.`))
-  await createKnowledgeBase(operator, { slug: base, title: 'Bees' })
+  ;({ id: baseId } = await createKnowledgeBase(operator, { slug: base, title: 'Bees' }))
 })
 
 async function added(name: string, from = `${server.baseUrl}/bees.html`): Promise<void> {
@@ -65,7 +65,7 @@ async function added(name: string, from = `${server.baseUrl}/bees.html`): Promis
 
 /** Captures as the job worker does, with its rights. */
 async function captured(name: string, storeFolder = 'store', database = jobs, roots = [folder]): Promise<Captured> {
-  const store = createArtifactStore(pathToFileURL(join(folder, storeFolder)).href)
+  const store = storeIn(join(folder, storeFolder))
   const deps = { database, store, actor: 'scheduled capture', roots, preparesBuilds: true }
   return await captureSource(deps, await sourceIn(name))
 }
@@ -90,8 +90,7 @@ async function builtThenChanged(): Promise<Omit<Parameters<typeof insertBuild>[1
 }
 
 async function sourceIn(name: string): ReturnType<typeof sourceNamed> {
-  const { rows } = await pool.query<{ id: string }>('select id from knowledge_bases where slug = $1', [base])
-  return await sourceNamed(pool, name, rows[0]?.id ?? null)
+  return await sourceNamed(pool, name, baseId)
 }
 
 describe('a capture of an address', () => {
@@ -130,16 +129,14 @@ describe('a capture of an address', () => {
     page = 'not sent'
     expect(await captured('bees')).toMatchObject({ outcome: 'unchanged', message: null })
     page = law(`Keep ${base}.`)
-    const snapshot = createArtifactStore(pathToFileURL(join(folder, 'store')).href).snapshotFile(
-      files?.[0]?.sha256 ?? '',
-    )
+    const snapshot = storeIn(join(folder, 'store')).snapshotFile(files?.[0]?.sha256 ?? '')
     await rm(snapshot)
     expect(await captured('bees')).toMatchObject({ outcome: 'unchanged', files: first.files })
     expect(await readFile(snapshot, 'utf8')).toBe(page)
   })
 
   test('sorts for its build what that build would sort, and leaves nothing of a refused one', async () => {
-    const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
+    const store = storeIn(join(folder, 'store'))
     const { knowledgeBaseId } = await builtThenChanged()
     const { import_id: importId, build_id: buildId } = await captured('bees')
     const workFolder = store.workFolder(randomUUID())
@@ -238,8 +235,7 @@ test('a source that is captured while another one is imported is in the import t
     },
   })
   await captured('bees', 'store', database)
-  const { rows } = await pool.query<{ id: string }>('select id from knowledge_bases where slug = $1', [base])
-  const newest = await newestImport(jobs, rows[0]?.id ?? '')
+  const newest = await newestImport(jobs, baseId)
   const inForce = [
     await lastGoodCapture(jobs, (await sourceIn('bees')).id),
     await lastGoodCapture(jobs, (await sourceIn('wasps')).id),

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { beforeEach, expect, test } from 'vitest'
 import { insertCapture, insertSource, lastGoodCapture } from '#core/db/sources.ts'
-import { createArtifactStore, type ArtifactStore } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
 import { JOBS_VARIABLES } from '#jobs/platform/config.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/run-child.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, sourceNamed } from '#operator/commands/sources.ts'
 import { openTestPools } from '#test/support/postgres.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const SECRET = '<!doctype html><html lang="en"><body><h1>Bees</h1><p>The secret of the job worker.</p></body></html>'
@@ -18,6 +18,7 @@ const { jobs, operator: pool } = await openTestPools()
 const folder = folderOfFile()
 let store: ArtifactStore
 let base: string
+let knowledgeBaseId: string
 
 /** The only root of the job worker. */
 const root = join(folder, 'root')
@@ -36,14 +37,13 @@ for (const [link, target] of [
 
 beforeEach(async () => {
   base = `bees-${randomUUID().slice(0, 8)}`
-  await createKnowledgeBase({ database: pool, actor: 'tester' }, { slug: base, title: 'Bees' })
-  store = createArtifactStore(pathToFileURL(await mkdtemp(join(folder, 'store-'))).href)
+  const operator = { database: pool, actor: 'tester' }
+  ;({ id: knowledgeBaseId } = await createKnowledgeBase(operator, { slug: base, title: 'Bees' }))
+  store = storeIn(await mkdtemp(join(folder, 'store-')))
 })
 
 /** Captures, as the job worker does, what a login of the operator wrote into Postgres past the command line. */
 async function captured(name: string, location: string): Promise<Captured> {
-  const { rows } = await pool.query<{ id: string }>('select id from knowledge_bases where slug = $1', [base])
-  const knowledgeBaseId = rows[0]?.id ?? ''
   const source = { id: randomUUID(), knowledge_base_id: knowledgeBaseId, name, location, every_minutes: 60 }
   await insertSource(pool, { ...source, mapping: null, hosts: [], private: false })
   const placed = await sourceNamed(pool, name, knowledgeBaseId)

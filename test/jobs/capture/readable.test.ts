@@ -1,16 +1,15 @@
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { assertReadable } from '#jobs/capture/readable.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const folder = folderOfFile()
 
 /** Checks a file of JSONL whose last good bytes are lost. */
 async function checked(text: string): Promise<void> {
-  const store = createArtifactStore(pathToFileURL(folder).href)
+  const store = storeIn(folder)
   const sha256Hex = sha256(text).toString('hex')
   await writeDurably(store.snapshotFile(sha256Hex), text)
   const file = { sourceName: 'records.jsonl', mediaType: 'application/x-ndjson', bytes: text.length }

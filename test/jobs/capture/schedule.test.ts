@@ -45,7 +45,7 @@ const notified = { webhook: `${server.baseUrl}/hook` }
 const deps = { database: jobs, buildQueue: queues.build, notified, log: silent, buildHeapMb: 256 }
 const folder = folderOfFile()
 
-await createKnowledgeBase(operator, { slug: 'bees', title: 'Bees' })
+const { id: knowledgeBaseId } = await createKnowledgeBase(operator, { slug: 'bees', title: 'Bees' })
 await addSource(operator, {
   name: 'bees',
   knowledgeBase: 'bees',
@@ -125,8 +125,6 @@ test('a source is captured on its schedule in a bounded process, the webhook is 
 })
 
 test('the candidate of a scheduled capture is told of, and so is its failed build; those of an operator are not', async () => {
-  const { rows } = await pool.query<{ id: string }>("select id from knowledge_bases where slug = 'bees'")
-  const knowledgeBaseId = rows[0]?.id ?? ''
   const importId = randomUUID()
   const snapshot = randomUUID()
   await pool.query(

@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { passageRecordSchema, type PassageRecord } from '#core/index/passages/record.ts'
 import { rowOrder } from '#core/index/format/row-checks.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { documentRowSchema, revisionRowSchema } from '#core/db/versions.ts'
-import { derivedUuid } from '#core/platform/ids.ts'
-import type { BuildContext } from '#jobs/version-build/context.ts'
-import { buildParametersSchema, type BuildParameters } from '#jobs/version-build/parameters.ts'
+import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { preparePassages } from '#jobs/version-build/sort.ts'
-import { captureSources, snapshotsOf } from '#law/sources/capture.ts'
+import { captureSources } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import { line, smallMapping } from '#test/support/import.ts'
-import { QUIET_BUILD } from './quiet-build.ts'
+import { buildContextOf } from './quiet-build.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfTest } from '#test/support/folder.ts'
-
-const knowledgeBaseId = derivedUuid('knowledge base', 'sort')
 
 /** Imports and sorts the parts of a corpus as a build does. */
 async function prepared(
@@ -26,29 +20,12 @@ async function prepared(
   drop: BuildParameters['withdrawals']['drop'] = [],
 ) {
   const root = folderOfTest()
-  const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
+  const store = storeIn(join(root, 'store'))
   await mkdir(join(root, 'source'))
   for (const [name, lines] of Object.entries(parts)) await writeFile(join(root, 'source', name), lines.join('\n'))
   const captured = await captureSources(store, (await listSource(join(root, 'source'), 'jsonl')).files)
-  const { privateKeyDer, publicKeyDer } = signingKeys()
-  const context: BuildContext = {
-    fence: { buildId: derivedUuid('build', 'sort'), attempt: 1 },
-    knowledgeBaseId,
-    knowledgeBase: 'rules',
-    parameters: buildParametersSchema.parse({ embedding: 'none', withdrawals: { drop, restore: [] } }),
-    source: {
-      id: derivedUuid('import', 'sort'),
-      knowledgeBaseId,
-      mapping: smallMapping(),
-      snapshots: snapshotsOf(knowledgeBaseId, captured),
-    },
-    store,
-    workFolder: store.workFolder('sort'),
-    privateKeyDer,
-    publicKeysDer: [publicKeyDer],
-    ...QUIET_BUILD,
-    signal: new AbortController().signal,
-  }
+  const parameters = { embedding: 'none', withdrawals: { drop, restore: [] } }
+  const context = await buildContextOf('sort', store, { captured, mapping: smallMapping() }, parameters)
   const corpus = await preparePassages(context)
   const files = new Map<string, readonly unknown[]>()
   for (const name of ['passages.jsonl', 'documents.jsonl', 'revisions.jsonl']) {

@@ -1,13 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { changeLimitsSchema } from '#core/domain/changes.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
 import { compareWithActive, type Compared, type ComparedCandidate } from '#jobs/evaluation/compare/pipeline.ts'
-import { buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
+import { storeIn, buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { asking, replyWith } from '#test/support/evaluation.ts'
@@ -15,7 +13,7 @@ import { folderOfFile } from '#test/support/folder.ts'
 
 const FACETS = { languages: ['en'], jurisdictions: ['XA'], subjects: ['general'], statuses: ['verified' as const] }
 const folder = folderOfFile()
-const store = createArtifactStore(pathToFileURL(folder).href)
+const store = storeIn(folder)
 const keys = signingKeys()
 const { context } = asking(({ text }) => replyWith([text.slice(0, 5)]), { facets: FACETS })
 

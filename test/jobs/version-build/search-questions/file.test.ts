@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
@@ -13,10 +11,11 @@ import {
   placeSearchQuestions,
 } from '#jobs/version-build/search-questions/file.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const folder = folderOfFile()
-const store = createArtifactStore(pathToFileURL(folder).href)
+const store = storeIn(folder)
 const workFolder = join(folder, 'work')
 
 function fileOf(...lines: readonly (string | Uint8Array | object)[]): string {

@@ -1,9 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
@@ -11,8 +9,10 @@ import { createQuestionWriter } from '#jobs/version-build/search-questions/write
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { writtenQuestions } from '#jobs/version-build/search-questions/written.ts'
+import { QUIET_BUILD } from '../quiet-build.ts'
 import { bodyOf, send, startJsonServer, type JsonServer } from '#test/support/json-server.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 
 const requestSchema = z.object({
@@ -66,12 +66,12 @@ async function build(
   const workFolder = join(root, 'work')
   mkdirSync(workFolder, { recursive: true })
   writeFileSync(join(workFolder, 'passages.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
-  const store = createArtifactStore(pathToFileURL(root).href)
+  const store = storeIn(root)
   const context = {
     workFolder,
     store,
     vectors: { concurrency: 2, batchTexts: 8, cache: { path: store.vectorCacheFile, bytesMax: 1 } },
-    progress: { begin: () => Promise.resolve(), at: () => undefined, embedded: () => Promise.resolve() },
+    progress: QUIET_BUILD.progress,
     warn: (sentence: string) => void warned.push(sentence),
     signal: new AbortController().signal,
   }
