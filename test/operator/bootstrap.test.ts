@@ -152,13 +152,10 @@ test('a package that carries too old a Node, or none, is refused in one sentence
   })
 })
 
-test('a signal that arrives twice at once reaches the script once', async () => {
+/** Starts a script that waits. @returns once it has said that it is ready. */
+async function waiting(script: string) {
   installPackages(process.execPath)
-  writeFileSync(
-    join(checkout, 'waits.mjs'),
-    "let n = 0; process.on('SIGINT', () => { n++; setTimeout(() => process.exit(10 + n), 300) }); " +
-      "console.log('ready'); setInterval(() => {}, 1000)",
-  )
+  writeFileSync(join(checkout, 'waits.mjs'), script)
   const child = spawn(process.execPath, [join(checkout, 'operator/bootstrap.mjs'), 'waits.mjs'], {
     cwd: checkout,
     env: environment(),
@@ -166,6 +163,14 @@ test('a signal that arrives twice at once reaches the script once', async () => 
   })
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
   await new Promise((resolve) => child.stdout.once('data', resolve))
+  return { child, code }
+}
+
+test('a signal that arrives twice at once reaches the script once', async () => {
+  const { child, code } = await waiting(
+    "let n = 0; process.on('SIGINT', () => { n++; setTimeout(() => process.exit(10 + n), 300) }); " +
+      "console.log('ready'); setInterval(() => {}, 1000)",
+  )
   child.kill('SIGINT')
   await sleep(50)
   child.kill('SIGINT')
@@ -173,19 +178,10 @@ test('a signal that arrives twice at once reaches the script once', async () => 
 })
 
 test('the script learns that the bootstrap was killed', async () => {
-  installPackages(process.execPath)
-  const witness = join(checkout, 'witness')
-  writeFileSync(
-    join(checkout, 'waits.mjs'),
+  const { child } = await waiting(
     "import { writeFileSync } from 'node:fs'\nprocess.on('disconnect', () => { " +
       "writeFileSync('witness', ''); process.exit() }); console.log('ready')",
   )
-  const child = spawn(process.execPath, [join(checkout, 'operator/bootstrap.mjs'), 'waits.mjs'], {
-    cwd: checkout,
-    env: environment(),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  await new Promise((resolve) => child.stdout.once('data', resolve))
   child.kill('SIGKILL')
-  await expectEventually(() => existsSync(witness), true)
+  await expectEventually(() => existsSync(join(checkout, 'witness')), true)
 })

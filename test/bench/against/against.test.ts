@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { folderOfTest } from '#test/support/folder.ts'
 import { runScript } from '#test/support/processes.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -54,26 +54,22 @@ function processesOf(folder: string): readonly string[] {
 }
 
 test('a tree with a busy gateway is slower than this one, and nothing is left of both', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-bench-against-'))
-  try {
-    const [json, temporary] = [join(folder, 'result.json'), join(folder, 'tmp')]
-    mkdirSync(temporary)
-    const commit = commitWithBusyGateway(folder)
-    const size = ['--passages', '1000', '--dimensions', '16', '--seconds', '0.2', '--rounds', '3']
-    const args = ['test/bench/main.ts', '--against', commit, ...size, '--json', json]
-    const { code, output } = await runScript(args, { TMPDIR: temporary })
-    expect(code, output).toBe(0)
-    const { trees, ratios } = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
-    expect(trees.commit).toBe(commit)
-    const of = (name: string): number => ratios.find((one) => one.name === name)?.ratio ?? NaN
-    expect(of('CPU ms a request: gateway')).toBeLessThan(0.8)
-    expect(of('full path, 1 client, p50 ms')).toBeLessThan(0.8)
-    expect(of('full path, 32 clients, a second')).toBeGreaterThan(1.2)
-    for (const { name } of ratios) expect(output).toContain(name)
-    expect(readdirSync(temporary)).toEqual([])
-    expect(git(['worktree', 'list'], folder)).not.toContain(temporary)
-    expect(processesOf(temporary)).toEqual([])
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const folder = folderOfTest()
+  const [json, temporary] = [join(folder, 'result.json'), join(folder, 'tmp')]
+  mkdirSync(temporary)
+  const commit = commitWithBusyGateway(folder)
+  const size = ['--passages', '1000', '--dimensions', '16', '--seconds', '0.2', '--rounds', '3']
+  const args = ['test/bench/main.ts', '--against', commit, ...size, '--json', json]
+  const { code, output } = await runScript(args, { TMPDIR: temporary })
+  expect(code, output).toBe(0)
+  const { trees, ratios } = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
+  expect(trees.commit).toBe(commit)
+  const of = (name: string): number => ratios.find((one) => one.name === name)?.ratio ?? NaN
+  expect(of('CPU ms a request: gateway')).toBeLessThan(0.8)
+  expect(of('full path, 1 client, p50 ms')).toBeLessThan(0.8)
+  expect(of('full path, 32 clients, a second')).toBeGreaterThan(1.2)
+  for (const { name } of ratios) expect(output).toContain(name)
+  expect(readdirSync(temporary)).toEqual([])
+  expect(git(['worktree', 'list'], folder)).not.toContain(temporary)
+  expect(processesOf(temporary)).toEqual([])
 })

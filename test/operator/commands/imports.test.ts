@@ -1,28 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import { createKnowledgeBase } from '#operator/actions/organizations.ts'
-import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
+import { commandLine } from '#test/support/operator-cli.ts'
+import { openCorpusHarness, withId } from '#test/support/operator-corpus.ts'
 import { line, smallMapping } from '#test/support/import.ts'
 import { until } from '#test/support/until.ts'
-import { folderOfFile } from '#test/support/folder.ts'
 
 const RULEBOOK = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
-const folder = folderOfFile()
-const storeUrl = pathToFileURL(join(folder, 'store')).href
 const IMPORT = 'import --knowledge-base rules --source'
-const withId = z.object({ id: z.uuid() })
 
-const harness = await openOperatorHarness({ ARTIFACT_STORE: storeUrl })
-const { cli, owner } = harness
+const harness = await openCorpusHarness()
+const { cli, owner, folder } = harness
 const importsRecorded = async (): Promise<number | null> => (await owner.query('select 1 from imports')).rowCount
-
-await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
 
 test('the demo rulebook is captured byte for byte, reported on, and recorded with its trail', async () => {
   const { code, stdout, stderr } = await cli.run(`${IMPORT} ${RULEBOOK} --json`)
@@ -38,7 +31,7 @@ test('the demo rulebook is captured byte for byte, reported on, and recorded wit
   for (const { source_name, sha256: digest } of rows) {
     const bytes = await readFile(join(RULEBOOK, source_name))
     expect(sha256(bytes).equals(digest), source_name).toBe(true)
-    expect(await readFile(createArtifactStore(storeUrl).snapshotFile(digest.toString('hex')))).toEqual(bytes)
+    expect(await readFile(harness.store.snapshotFile(digest.toString('hex')))).toEqual(bytes)
   }
   const shown = await cli.run('imports show', imported.id)
   expect(shown.stdout).toContain(`${imported.report.passages}  passages`)

@@ -32,6 +32,12 @@ async function keygen(name: string): Promise<void> {
 const add = (name: string, key: string): string => `reviewers add "${name}" --public-key ${file(`${key}.pub`)}`
 const signed = (...keys: readonly string[]): string => keys.map((key) => `--key ${file(`${key}.pem`)}`).join(' ')
 
+/** Approves with the private key of that name. */
+async function approve(version: string, key: string) {
+  const input = { version, verdict: 'approved', note: 'read', accept: [] } as const
+  return await signReview(operator, harness.store, await readSigningKey(file(`${key}.pem`)), input)
+}
+
 /** The tests run in sequence: the first reviewer endorses the second. */
 describe('reviewers', () => {
   test('keygen writes a private key for its owner alone, prints the public one, and never overwrites', async () => {
@@ -187,9 +193,7 @@ describe('reviewers', () => {
     const reviewer = { id: row.id, name: row.name, key: createTestKey() }
     await insertSignedReview(operator.database, version, { verdict: 'rejected', reviewer })
     expect(await cli.json('review show', version)).toMatchObject({ reviews: [{ forged: true }] })
-    const key = await readSigningKey(file('first.pem'))
-    const input = { version, verdict: 'approved', note: 'read', accept: [] } as const
-    expect((await signReview(operator, harness.store, key, input)).ignored).toHaveLength(1)
+    expect((await approve(version, 'first')).ignored).toHaveLength(1)
     expect((await planActivation(operator, version)).approved.reviewers).toMatchObject([{ name: 'First' }])
   })
 
@@ -202,33 +206,24 @@ describe('reviewers', () => {
     await cli.json(`${add('Tester', 'named')} ${signed('first')}`)
     await cli.json(`${add('Somebody', 'loggedin')} ${signed('first')} --login ${session?.login}`)
     const version = await candidate(harness, 'own.md')
-    const approve = async (key: string): Promise<unknown> =>
-      signReview(operator, harness.store, await readSigningKey(file(`${key}.pem`)), {
-        version,
-        verdict: 'approved',
-        note: 'read',
-        accept: [],
-      })
     for (const key of ['named', 'loggedin']) {
-      await approve(key)
+      await approve(version, key)
       await expect(planActivation(operator, version)).rejects.toThrow(
         'The approval of who started the build does not count in "rules"',
       )
     }
-    await approve('first')
+    await approve(version, 'first')
     expect((await planActivation(operator, version)).approved.reviewers).toMatchObject([{ name: 'First' }])
     await exclude('no')
   })
 
   test('the approval of a retired reviewer does not count, and the last one is not retired', async () => {
     const version = await candidate(harness, 'retired.md')
-    const key = await readSigningKey(file('second.pem'))
-    const input = { version, verdict: 'approved', note: 'read', accept: [] } as const
-    await signReview(operator, harness.store, key, input)
+    await approve(version, 'second')
     await planActivation(operator, version)
     for (const name of ['Second', 'Tester', 'Somebody']) await cli.json('reviewers retire', name)
     await expect(planActivation(operator, version)).rejects.toThrow('No active reviewer approves')
-    await expect(signReview(operator, harness.store, key, input)).rejects.toThrow('"Second" is retired')
+    await expect(approve(version, 'second')).rejects.toThrow('"Second" is retired')
     expect(await cli.refused('reviewers retire First')).toContain('"First" is the last active reviewer')
     expect(await cli.refused(`${add('Second', 'stranger')} ${signed('first')}`)).toContain(
       'belongs to a reviewer already, who may be retired',
