@@ -44,11 +44,7 @@ export function saying(words: string | RegExp): unknown {
   return typeof words === 'string' ? expect.stringContaining(words) : expect.stringMatching(words)
 }
 
-interface NotBegun {
-  readonly outcome: 'not begun'
-}
-
-type Parameters = Readonly<Record<string, unknown>>
+type BuildAsked = Readonly<Record<string, unknown>>
 
 export interface RunOptions {
   readonly environment?: NodeJS.ProcessEnv
@@ -79,9 +75,9 @@ export async function startJobsHarness() {
     MANIFEST_PRIVATE_KEY: secrets.MANIFEST_PRIVATE_KEY,
     LOG_LEVEL: 'silent',
   }
-  async function claimed<T>(buildId: string, run: (fence: BuildFence) => Promise<T>): Promise<T | NotBegun> {
+  async function claimed<T>(buildId: string, run: (fence: BuildFence) => Promise<T>) {
     const begun = await claimRun(service, buildId)
-    if (begun.claim !== 'begun') return { outcome: 'not begun' }
+    if (begun.claim !== 'begun') return { outcome: 'not begun' } as const
     const outcome = await run(begun.fence)
     await releaseRun(service, begun.fence)
     return outcome
@@ -90,7 +86,7 @@ export async function startJobsHarness() {
    * A build without vectors unless the parameters say otherwise: they take most of the time of a small build.
    * @returns the id of a build row; nothing runs yet.
    */
-  async function requestBuild(knowledgeBaseId: string, importId: string, parameters: Parameters = {}) {
+  async function requestBuild(knowledgeBaseId: string, importId: string, parameters: BuildAsked = {}) {
     const id = randomUUID()
     const asked = { embedding: 'none', ...parameters }
     await insertBuild(owner, { id, knowledgeBaseId, importId, parameters: asked, startedBy: 'tester' })
@@ -140,7 +136,7 @@ export async function startJobsHarness() {
     requestBuild,
     runBuild,
     /** Requests a build and runs it to a candidate. @returns the id of the build. */
-    async candidate(knowledgeBaseId: string, importId: string, parameters: Parameters = {}, options: RunOptions = {}) {
+    async candidate(knowledgeBaseId: string, importId: string, parameters: BuildAsked = {}, options: RunOptions = {}) {
       const buildId = await requestBuild(knowledgeBaseId, importId, parameters)
       expect(await runBuild(buildId, options)).toMatchObject({ outcome: 'succeeded' })
       return buildId

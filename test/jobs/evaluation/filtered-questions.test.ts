@@ -1,19 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
-import { filteredRecallOf, type FilteredMeasurement } from '#jobs/evaluation/filtered-questions.ts'
-import { asking, replyWith } from '#test/support/evaluation.ts'
+import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
+import { asking, replyWith, type Asking } from '#test/support/evaluation.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 import { VECTOR_DIMENSIONS, bestAllowed, everywhere, randomVectors, storeVectors } from './filtered-search.ts'
 import type { Vectors } from './filtered-search.ts'
 
 describe('the queries of filtered recall', () => {
-  interface Measured extends FilteredMeasurement {
-    readonly embedded: readonly string[]
-    readonly asked: ReturnType<typeof asking>['asked']
-  }
-
   /** Measures a version of these vectors with so many questions; the node searches exactly. */
-  async function measuredWith(vectors: Vectors, questions: number): Promise<Measured> {
+  async function measuredWith(vectors: Vectors, questions: number) {
     const embedded: string[] = []
     const embedder: AskContext['embedder'] = {
       space: spaceOf(VECTOR_DIMENSIONS),
@@ -43,8 +38,8 @@ describe('the queries of filtered recall', () => {
     randomVectors(1, 1_000 + Number(text.slice(1)))[0] ?? new Float32Array(VECTOR_DIMENSIONS)
   const keyOf = (vector: Float32Array | undefined): string => vector?.join() ?? ''
   /** The vectors that the node was asked, each once, in order. */
-  const queriesIn = (asked: Measured['asked']): readonly string[] => [
-    ...new Set(asked.map((each) => keyOf(each.vector))),
+  const queriesIn = (asked: Asking['asked']): readonly string[] => [
+    ...new Set(asked.map(({ vector }) => keyOf(vector))),
   ]
 
   test('are 200 evenly spaced questions, where there are more', async () => {

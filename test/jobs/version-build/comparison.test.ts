@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { NO_CHANGES, changesInWords, type Changes } from '#core/domain/changes.ts'
+import { NO_CHANGES, changesInWords } from '#core/domain/changes.ts'
 import { reviewPolicySchema } from '#core/domain/review-policy.ts'
 import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -10,7 +10,7 @@ import type { BuildMark } from '#jobs/version-build/run-child.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { changesNamed } from '#test/support/compared-contents.ts'
-import { failure, openJobsHarness, type JobsHarness, type RunOptions } from '#test/support/jobs.ts'
+import { failure, openJobsHarness, type RunOptions } from '#test/support/jobs.ts'
 import { evaluationOf, firstRules, importRulebook, rulebook, serve, withChapter, type Rulebook } from './rulebook.ts'
 import { startProvider } from '#test/support/embedding-faults.ts'
 
@@ -31,7 +31,7 @@ async function run(
   parameters: Readonly<Record<string, unknown>> = {},
   options: RunOptions = {},
   base = knowledgeBaseId,
-): Promise<{ readonly buildId: string; readonly outcome: Awaited<ReturnType<JobsHarness['runBuild']>> }> {
+) {
   const importId = await importRulebook(harness, base, book)
   const buildId = await harness.requestBuild(base, importId, parameters)
   return { buildId, outcome: await harness.runBuild(buildId, options) }
@@ -45,9 +45,7 @@ async function built(...input: Parameters<typeof run>): Promise<string> {
 
 const reportOf = (buildId: string): Promise<EvaluationReport> => evaluationOf(harness, buildId)
 
-async function comparisonOf(
-  ...input: Parameters<typeof run>
-): Promise<NonNullable<EvaluationReport['comparison']> & { readonly changes: Changes }> {
+async function comparisonOf(...input: Parameters<typeof run>) {
   const { comparison } = await reportOf(await built(...input))
   if (comparison?.changes === undefined) throw new Error('the candidate was not compared')
   return { ...comparison, changes: comparison.changes }

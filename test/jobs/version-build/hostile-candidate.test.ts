@@ -1,9 +1,7 @@
 import { copyFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Changes } from '#core/domain/changes.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesNamed } from '#test/support/compared-contents.ts'
 import { failure, openJobsHarness } from '#test/support/jobs.ts'
 import { until } from '#test/support/until.ts'
@@ -47,12 +45,7 @@ async function run(book: Rulebook, questions: readonly object[] = QUESTIONS) {
   return { buildId, outcome: await harness.runBuild(buildId) }
 }
 
-interface Found {
-  readonly counts: Changes['counts']
-  readonly named: readonly NamedChange[]
-}
-
-async function found(...input: Parameters<typeof run>): Promise<Found> {
+async function found(...input: Parameters<typeof run>) {
   const { buildId, outcome } = await run(...input)
   expect(outcome).toMatchObject({ outcome: 'succeeded' })
   const counts = (await evaluationOf(harness, buildId)).comparison?.changes?.counts
@@ -61,7 +54,7 @@ async function found(...input: Parameters<typeof run>): Promise<Found> {
 }
 
 /** Questions of the active set whose answers were lost or became wrong. */
-const ofActiveSet = ({ named }: Found): readonly string[] =>
+const ofActiveSet = ({ named }: Awaited<ReturnType<typeof found>>): readonly string[] =>
   named.flatMap((change) =>
     'from' in change && change.from === 'question set of the active version' ? [change.question] : [],
   )

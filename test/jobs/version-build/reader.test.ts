@@ -79,10 +79,7 @@ async function built(parameters: object) {
 }
 
 /** Approved, and asked for against what is active now. */
-async function activated(
-  versionId: string,
-  review?: Partial<Signed>,
-): Promise<Awaited<ReturnType<typeof readActivation>>> {
+async function activated(versionId: string, review?: Partial<Signed>) {
   await makeComparable(harness.owner, versionId, { store: harness.store })
   await insertSignedReview(harness.owner, versionId, review)
   const expectedVersionId = (await activePointer(harness.owner, knowledgeBaseId))?.version_id ?? null

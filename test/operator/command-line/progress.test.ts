@@ -5,14 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { failureOf } from '#operator/command-line/failure.ts'
 
 describe('progress', () => {
-  function recorded(isTTY: boolean): {
-    readonly progress: ReturnType<typeof createProgress>
-    readonly written: () => string
-    readonly pass: (ms: number) => void
-  } {
+  function recorded(isTTY: boolean) {
     let [text, clock] = ['', 0]
     const progress = createProgress({ isTTY, write: (part) => (text += part) }, () => clock)
-    return { progress, written: () => text, pass: (ms) => (clock += ms) }
+    return { progress, written: () => text, pass: (ms: number) => (clock += ms) }
   }
 
   test('away from a terminal it is plain lines: each stage, and every two seconds within one', () => {
