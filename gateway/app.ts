@@ -7,6 +7,7 @@ import type { z } from 'zod'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { ClockCheck } from '#core/limits/clock-check.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
+import { activeSpan, parseTraceparent, startSpan, type TraceSpan } from '#core/platform/tracing.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Outages } from './outages.ts'
@@ -77,18 +78,21 @@ export function createApp(deps: AppDeps): FastifyInstance {
   })
   // The validator refuses what is no body: Fastify would end the connection after a parser that fails.
   app.addContentTypeParser('application/json', ({ exchange }: FastifyRequest) =>
-    readRequest(exchange).catch(toServiceError),
+    activeSpan.run(exchange.span, () => readRequest(exchange)).catch(toServiceError),
   )
   app.post('/v1/retrieve', {
     schema: { body: retrievalRequestSchema },
     onRequest: async (request, reply) => {
       const fault = begin(deps, request, reply)
       if (fault !== undefined) throw fault
-      await identify(deps, request.exchange)
+      await activeSpan.run(request.exchange.span, () => identify(deps, request.exchange))
       // The one parser checks the type as it was sent, after the size of the body.
       request.headers = { 'content-type': 'application/json' }
     },
-    handler: async (request, reply) => send(deps, request, reply, await retrieve(deps, request.exchange, request.body)),
+    handler: async (request, reply) => {
+      const { exchange, body } = request
+      return send(deps, request, reply, await activeSpan.run(exchange.span, () => retrieve(deps, exchange, body)))
+    },
   })
   return app
 }
@@ -129,22 +133,32 @@ function begin(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): Ser
     clearTimeout(deadline)
     callerGone = !reply.raw.writableFinished
     if (callerGone) ending.abort()
+    if (callerGone) request.exchange.span?.fail('CALLER_GONE')
+    request.exchange.span?.end()
     over()
   })
   request.exchange = createRequestContext(request.raw, request.ip, ending.signal, () => callerGone)
+  request.exchange.span = spanOf(request)
   if (deps.lifecycle.phase() === 'refusing') return new ServiceError('INTERNAL_UNAVAILABLE')
   const clockFault = deps.clock.refusal()
   if (clockFault !== undefined) return new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error(clockFault) })
   return headerFault(request.raw)
 }
 
-/** Sends a reply, and logs and counts the outcome. */
+/** A trace of its own: what the caller traces is linked, and never the parent. */
+function spanOf({ method, headers, routeOptions: { url: route } }: FastifyRequest): TraceSpan | undefined {
+  if (route === undefined) return undefined
+  const attributes = { 'http.request.method': method, 'http.route': route, 'url.path': route, 'url.scheme': 'http' }
+  return startSpan(`${method} ${route}`, { kind: 'SERVER', root: true, links: [headers['traceparent']], attributes })
+}
+
+/** Sends a reply, and tells and counts the outcome. */
 function send(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, finished: Finished): FastifyReply {
   const { exchange, raw } = request
   const { status, headers, body } = finished.reply
   if (deps.lifecycle.phase() !== 'serving' || !raw.complete) reply.header('connection', 'close')
   deps.metrics.finished(exchange, finished)
-  logFinished(deps, exchange, finished)
+  tellFinished(deps, exchange, finished)
   const all = { ...headers, ...deps.outages.finished(exchange, finished) }
   return reply.code(status).headers(all).send(body)
 }
@@ -180,13 +194,14 @@ function browserHeader(headers: IncomingHttpHeaders): string | undefined {
   return (headers['sec-fetch-mode'] ?? 'cors') === 'cors' ? undefined : 'Sec-Fetch-Mode'
 }
 
-function logFinished(deps: AppDeps, context: RequestContext, { reply, error, decision }: Finished): void {
-  const { timings } = context
+function tellFinished(deps: AppDeps, context: RequestContext, { reply, error, decision }: Finished): void {
+  const { timings, incoming } = context
+  const { traceparent } = incoming.headers
   const fields = {
     request_id: context.ids.requestId,
     trace_id: context.ids.traceId,
     ...context.about,
-    parent: traceParent(context),
+    parent: parseTraceparent(traceparent) && String(traceparent),
     status: reply.status,
     code: error?.code,
     decision,
@@ -194,19 +209,20 @@ function logFinished(deps: AppDeps, context: RequestContext, { reply, error, dec
     own_ms: round(ownMs(timings)),
     stages: timings.stages.map(({ name }) => name).join(' '),
   }
+  context.span?.set({
+    'http.response.status_code': reply.status,
+    'evidence.request_id': fields.request_id,
+    'evidence.knowledge_base': fields.knowledge_base,
+    'evidence.version_id': fields.version_id,
+    'evidence.decision': decision,
+    'evidence.code': error?.code,
+  })
+  if (error !== undefined && reply.status >= 500) context.span?.fail(error.code)
   if (error !== undefined && error.status === 503) deps.log.warn('request', fields, error.cause)
   else deps.log.info('request', fields)
 }
 
 const round = (ms: number): number => Math.round(ms * 100) / 100
-
-/** A valid W3C traceparent is logged as a link; it never becomes an id of this service. */
-function traceParent(context: RequestContext): string | undefined {
-  const header = context.incoming.headers['traceparent']
-  return typeof header === 'string' && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(header)
-    ? header
-    : undefined
-}
 
 /** Replies with an error of the catalogue to unreadable requests and to CONNECT, then closes the connection. */
 function refuseUnreadable(socket: Duplex, error: ServiceError): void {

@@ -8,6 +8,7 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { LOG_LEVEL, listenAddress, movedFaults, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { TRACING_SETTINGS } from '#core/platform/tracing.ts'
 import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
 import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS, addressesOf } from '#core/rpc/settings.ts'
@@ -33,6 +34,7 @@ export const GATEWAY_VARIABLES = {
   ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   LOG_LEVEL,
+  ...TRACING_SETTINGS,
   GATEWAY_LISTEN: {
     schema: listenAddress('127.0.0.1:8080'),
     help: 'host:port of the public operation',

@@ -7,6 +7,7 @@ import { openDatabase } from '#core/db/pool.ts'
 import { checkClocks } from '#core/limits/clock-check.ts'
 import { hostAndPort } from '#core/platform/config.ts'
 import { startOrExplain } from '#core/platform/start.ts'
+import { startTracing } from '#core/platform/tracing.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
@@ -30,6 +31,7 @@ import { watchStatements } from './statements.ts'
 await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
   const log = createLog('gateway', config.LOG_LEVEL)
+  await startTracing('gateway', config, log)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.gatewayDatabaseConnectionsMax)
   await assertUsable(database)
   const statements = watchStatements(database, log)

@@ -4,6 +4,7 @@ import { ARTIFACT_SETTINGS, STORE_SETTINGS } from '#core/index/settings.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { TRACING_SETTINGS } from '#core/platform/tracing.ts'
 import { TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
@@ -14,6 +15,7 @@ export const SEARCH_NODE_VARIABLES = {
   ...TRANSPORT_SETTINGS,
   ...ENGINE_SETTINGS,
   LOG_LEVEL,
+  ...TRACING_SETTINGS,
   SEARCH_LISTEN: {
     schema: listenAddress('127.0.0.1:7070'),
     help: 'host:port of the gRPC service',

@@ -3,8 +3,9 @@ import type { Metadata, ServerCredentials, ServerUnaryCall, ServiceDefinition, s
 import { HealthImplementation } from 'grpc-health-check'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import type { Log, LogFields } from '#core/platform/log.ts'
+import { traced } from '#core/platform/tracing.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
-import { CALL_FACTS, type CallFacts } from '#core/rpc/search-client.ts'
+import { CALL_FACTS, callSpan, type CallFacts } from '#core/rpc/search-client.ts'
 import type { NodeStatus, PreparedVersion } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import type { NodeMetrics } from './metrics.ts'
@@ -121,7 +122,7 @@ async function search(
   let code = 'OK'
   try {
     if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
-    return await pool.search({ versionId, input }, deadline)
+    return await traced('score', {}, () => pool.search({ versionId, input }, deadline))
   } catch (error) {
     code = error instanceof NodeError ? error.code : 'INTERNAL'
     if (error instanceof NodeError && error.code === 'DATA_LOSS') versions.unloadDamaged(lease.artifact, error.message)
@@ -172,7 +173,9 @@ function unary<Reply>(
     async function respond(): Promise<void> {
       const about = factsOf(call.metadata)
       const deadline = { deadlineMs: Number(call.getDeadline()), signal: gone.signal }
-      const outcome = await handle(call.request, deadline, about).then(
+      const [parent = ''] = call.metadata.get('traceparent').map(String)
+      const run = (): Promise<Reply> => handle(call.request, deadline, about)
+      const outcome = await callSpan(call.getPath(), { kind: 'SERVER', parent }, run).then(
         (message) => ({ message }),
         (error: unknown) => ({ failure: toStatus(error, log, { method: call.getPath(), ...about }) }),
       )

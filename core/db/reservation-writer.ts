@@ -1,5 +1,6 @@
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { groupCommit } from '#core/db/group-commit.ts'
+import { databaseCall } from '#core/platform/tracing.ts'
 import type { LimitEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 import { isRestored, newestOf, type Confirmed } from './restores.ts'
@@ -60,7 +61,8 @@ export function createReservationWriter(database: Queryable, requestsActive: () 
      */
     async insert(reservation: NewReservation, epoch: LimitEpoch, known: Confirmed = {}): Promise<ReservationInserted> {
       try {
-        if (await commit({ charged: { reservation, epoch, known } })) return { status: 'inserted' }
+        const reserve = (): Promise<boolean> => commit({ charged: { reservation, epoch, known } })
+        if (await databaseCall('postgresql', 'insert-reservations', reserve)) return { status: 'inserted' }
       } catch (error) {
         if (isRestored(error)) return { status: 'restored' }
         throw error
@@ -73,7 +75,8 @@ export function createReservationWriter(database: Queryable, requestsActive: () 
      * A reservation that fails takes the outcomes beside it along. They may be repeated, and are, by themselves.
      * @returns false if the reservation is no longer open. A repetition with the same outcome returns true.
      */
-    recordDelivered: (delivered: Delivered) => commit({ delivered }).catch(() => recordAgain(delivered)),
+    recordDelivered: (delivered: Delivered) =>
+      databaseCall('postgresql', 'record-delivered', () => commit({ delivered }).catch(() => recordAgain(delivered))),
   }
 }
 

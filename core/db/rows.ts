@@ -1,5 +1,6 @@
 import type { QueryResult } from 'pg'
 import { z } from 'zod'
+import { databaseCall } from '#core/platform/tracing.ts'
 import type { Queryable } from './pool.ts'
 
 type Statement<Given extends readonly unknown[], Result> = (database: Queryable, ...given: Given) => Promise<Result>
@@ -26,12 +27,14 @@ function statements<Result>(
     text: string,
     values: (...given: Given) => readonly unknown[],
   ): Statement<Given, Result> {
+    const summary = name ?? /\w+/.exec(text)?.[0] ?? ''
     const asJson = new Set([...text.matchAll(/\$(\d+)::json/g)].map(([, number]) => Number(number) - 1))
     return async (database, ...given) => {
       const sent = values(...given).map((value, at) =>
         asJson.has(at) && value !== null ? JSON.stringify(value) : value,
       )
-      return resultOf(await database.query({ text, values: sent, ...(name !== undefined && { name }) }))
+      const query = { text, values: sent, ...(name !== undefined && { name }) }
+      return resultOf(await databaseCall('postgresql', summary, () => database.query(query)))
     }
   }
   return Object.assign(

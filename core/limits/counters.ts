@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { databaseCall } from '#core/platform/tracing.ts'
 import { exposureMarks, type ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import {
@@ -145,7 +146,7 @@ async function run(
 ): Promise<unknown> {
   const call = (redis as unknown as Scripted)[name]
   if (call === undefined) throw new Error(`script ${name} is not defined`)
-  return call.call(redis, keys.length, ...keys, ...args)
+  return databaseCall('redis', name, () => call.call(redis, keys.length, ...keys, ...args))
 }
 
 const stoppedReply = z

@@ -32,6 +32,7 @@ export const PLATFORM_BOUNDS = {
   internalRequestTimeoutMs: 10_000,
 
   // Stop of a service.
+  tracesCloseTimeoutMs: 1_000,
   drainMaxMs: 120_000,
 
   // HTTP endpoints of providers.

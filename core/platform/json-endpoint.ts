@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { createBreaker, type BreakerBounds } from './circuit-breaker.ts'
 import { parsedJson } from './json.ts'
+import { traced } from './tracing.ts'
 import { timeLimit } from './with-timeout.ts'
 
 export interface EndpointAddress {
@@ -114,15 +115,28 @@ export async function askText(
   body: string | undefined,
 ): Promise<string> {
   const { request } = await import('undici')
-  const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body }
+  const sent = body === undefined ? ({ method: 'GET' } as const) : ({ method: 'POST', body } as const)
   const headers = apiKey === undefined ? JSON_HEADERS : { ...JSON_HEADERS, authorization: `Bearer ${apiKey}` }
   using late = timeLimit(Math.ceil(timeoutMs))
   let text: string | undefined
   try {
-    const signal = AbortSignal.any([aborted, late.signal])
-    const reply = await request(baseUrl.replace(/\/+$/, '') + path, { ...sent, headers, signal })
-    if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(name, reply)
-    text = await boundedText(reply, replyBytesMax)
+    const url = new URL(baseUrl.replace(/\/+$/, '') + path)
+    const attributes = {
+      'http.request.method': sent.method,
+      'server.address': url.hostname,
+      'server.port': Number(url.port) || undefined,
+      'url.full': url.origin + url.pathname,
+    }
+    // No header continues the trace: the endpoint is another party.
+    text = await traced(sent.method, { kind: 'CLIENT', attributes }, async (span) => {
+      const signal = AbortSignal.any([aborted, late.signal])
+      const reply = await request(url, { ...sent, headers, signal })
+      const { statusCode } = reply
+      span?.set({ 'http.response.status_code': statusCode })
+      if (statusCode >= 200 && statusCode <= 299) return boundedText(reply, replyBytesMax)
+      span?.fail(String(statusCode))
+      throw await refusalOf(name, reply)
+    })
   } catch (error) {
     if (error instanceof EndpointFailure) throw error
     if (aborted.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)

@@ -1,4 +1,5 @@
 import type { Log } from './log.ts'
+import { stopTracing } from './tracing.ts'
 
 /**
  * Runs `stop` once on SIGTERM or SIGINT, then exits. A second signal, or a stop that takes longer than `timeoutMs`,
@@ -14,7 +15,8 @@ export function stopOnSignal(log: Log, timeoutMs: number, stop: () => Promise<vo
       log.error('stop took too long', { timeout_ms: timeoutMs })
       process.exit(1)
     }, timeoutMs)
-    stop().then(
+    const stopped = stop().then(stopTracing)
+    stopped.then(
       () => {
         clearTimeout(timer)
         process.exit(0)

@@ -1,6 +1,7 @@
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { Queue } from 'bullmq'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
+import { activeSpan, traced, type SpanStart, type Traced } from '#core/platform/tracing.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
@@ -27,6 +28,17 @@ export const LEDGER_JOB_OPTIONS = {
   keepLogs: 0,
 }
 
+/** One side of a job, whose option of telemetry continues the trace. BullMQ's own spans would tell what jobs return. */
+export function jobSpan<T>(side: 'send' | 'process', queue: string, start: SpanStart, work: Traced<T>): Promise<T> {
+  const attributes = {
+    'messaging.system.name': 'bullmq',
+    'messaging.destination.name': queue,
+    'messaging.operation.name': side,
+    'messaging.operation.type': side,
+  }
+  return traced(`${side} ${queue}`, { kind: side === 'send' ? 'PRODUCER' : 'CONSUMER', ...start, attributes }, work)
+}
+
 /** Notifies the ledger's job of finished reservations. */
 export type LedgerQueue = Omit<ReturnType<typeof openLedgerQueue>, 'redis'>
 
@@ -45,14 +57,20 @@ export function openLedgerQueue(redisUrl: string, log: Log) {
   })
   const away = (error: Error): void => log.debug('ledger queue', { reason: error.message })
   queue.on('error', away)
-  let waiting: string[] = []
+  let waiting: { readonly id: string; readonly traceparent: string | undefined }[] = []
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> | undefined
   let dropped = 0
 
-  async function add(ids: readonly string[]): Promise<void> {
+  /** The job of several requests is in the trace of the first, and linked to the others. */
+  async function add(batch: typeof waiting): Promise<void> {
     if (primary.runId() === undefined) throw new Error(primary.fault())
-    await withTimeout(REDIS_BOUNDS.redisCommandTimeoutMs, 'Redis took too long', queue.add('append', { ids }))
+    const [parent, ...links] = batch.flatMap(({ traceparent }) => traceparent ?? [])
+    const ids = batch.map(({ id }) => id)
+    const append: Traced<unknown> = (span) =>
+      queue.add('append', { ids }, span && { telemetry: { metadata: span.traceparent } })
+    const added = jobSpan('send', LEDGER_QUEUE, { parent, links }, append)
+    await withTimeout(REDIS_BOUNDS.redisCommandTimeoutMs, 'Redis took too long', added)
   }
 
   async function drain(): Promise<void> {
@@ -80,7 +98,7 @@ export function openLedgerQueue(redisUrl: string, log: Log) {
         dropped++
         return
       }
-      waiting.push(requestId)
+      waiting.push({ id: requestId, traceparent: activeSpan.getStore()?.traceparent })
       if (waiting.length >= QUEUE_BOUNDS.ledgerBatchMax) send()
       else timer ??= setTimeout(send, QUEUE_BOUNDS.ledgerCollectMs)
     },

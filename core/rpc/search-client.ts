@@ -1,6 +1,8 @@
 import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelCredentials, Client, ClientUnaryCall, ServiceError as GrpcError } from '@grpc/grpc-js'
 import type { NodeStatus, PreparedVersion, SearchQuery, SearchResult, VersionRef } from '#core/domain/search.ts'
+import { hostAndPort } from '#core/platform/config.ts'
+import { traced, type SpanStart, type Traced } from '#core/platform/tracing.ts'
 import { RPC_BOUNDS } from './bounds.ts'
 import { SearchNodeConstructor, searchNodeService, type ReleaseVersionReply, type SearchRequest } from './messages.ts'
 
@@ -81,7 +83,7 @@ function openChannel(address: string, channelCredentials: ChannelCredentials) {
     async call<Reply>(method: string, request: object, ...options: CallOptions): Promise<Reply> {
       calls++
       try {
-        return await callOn<Reply>(client, method, request, ...options)
+        return await callOn<Reply>(client, resolved ?? address, method, request, ...options)
       } finally {
         calls--
         if (retired && calls === 0) client.close()
@@ -95,8 +97,9 @@ function openChannel(address: string, channelCredentials: ChannelCredentials) {
   }
 }
 
-function callOn<Reply>(
+async function callOn<Reply>(
   client: Client,
+  address: string,
   method: string,
   request: object,
   timeoutMs: number,
@@ -107,23 +110,46 @@ function callOn<Reply>(
   for (const name of CALL_FACTS) if (about[name] !== undefined) metadata.set(name, about[name])
   const definition = searchNodeService[method]
   if (definition === undefined) throw new Error(`the proto names no method ${method}`)
-  return new Promise((resolve, reject) => {
-    const unaryCall: ClientUnaryCall = client.makeUnaryRequest(
-      definition.path,
-      definition.requestSerialize,
-      definition.responseDeserialize,
-      request,
-      metadata,
-      { deadline: Date.now() + timeoutMs },
-      (error, reply?: Reply) => {
-        signal?.removeEventListener('abort', cancel)
-        if (error !== null || reply === undefined) reject(error ?? new Error('the search node sent nothing'))
-        else resolve(reply)
-      },
-    )
-    const cancel = (): void => unaryCall.cancel()
-    if (signal?.aborted === true) unaryCall.cancel()
-    else signal?.addEventListener('abort', cancel, { once: true })
+  return callSpan(definition.path, { kind: 'CLIENT' }, (span) => {
+    if (span !== undefined) metadata.set('traceparent', span.traceparent)
+    const { host, port } = hostAndPort(address)
+    span?.set({ 'server.address': host, 'server.port': port })
+    return new Promise<Reply>((resolve, reject) => {
+      const unaryCall: ClientUnaryCall = client.makeUnaryRequest(
+        definition.path,
+        definition.requestSerialize,
+        definition.responseDeserialize,
+        request,
+        metadata,
+        { deadline: Date.now() + timeoutMs },
+        (error, reply?: Reply) => {
+          signal?.removeEventListener('abort', cancel)
+          if (error !== null || reply === undefined) reject(error ?? new Error('the search node sent nothing'))
+          else resolve(reply)
+        },
+      )
+      const cancel = (): void => unaryCall.cancel()
+      if (signal?.aborted === true) unaryCall.cancel()
+      else signal?.addEventListener('abort', cancel, { once: true })
+    })
+  })
+}
+
+/** One side of a call. @param path of the method, as gRPC has it. */
+export function callSpan<T>(path: string, start: SpanStart, work: Traced<T>): Promise<T> {
+  const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': path.slice(1) }
+  return traced(path.slice(1), { ...start, attributes }, async (span) => {
+    let code = status[status.OK]
+    try {
+      return await work(span)
+    } catch (error) {
+      const given = error instanceof Error && 'code' in error ? error.code : status.INTERNAL
+      code = typeof given === 'number' ? (status[given] ?? 'UNKNOWN') : String(given)
+      span?.fail(code)
+      throw error
+    } finally {
+      span?.set({ 'rpc.status_code': code })
+    }
   })
 }
 

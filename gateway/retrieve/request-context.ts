@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createRequestId, publicRequestId, publicTraceId, type RequestId } from '#core/platform/ids.ts'
+import { traced, type TraceSpan } from '#core/platform/tracing.ts'
 
 /** The stages of a request, in order. */
 export const STAGES = [
@@ -44,6 +45,7 @@ export interface RequestContext {
   /** True once the caller hung up. */
   callerGone(): boolean
   readonly timings: Timings
+  span?: TraceSpan | undefined
   /** What the log and the record say of the request, as far as it is known. */
   readonly about: RequestFacts
   /** Name of the client, for counters; known from `authenticate` on if the key exists. */
@@ -95,7 +97,7 @@ function createTimings() {
     stage: async <T>(name: Stage, work: () => T | Promise<T>): Promise<T> => {
       const from = performance.now()
       try {
-        return await work()
+        return await traced(name, {}, async () => work())
       } finally {
         stages.push({ name, ms: performance.now() - from })
       }

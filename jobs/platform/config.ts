@@ -18,6 +18,7 @@ import {
 } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { TRACING_SETTINGS } from '#core/platform/tracing.ts'
 import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
 import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS, addressesOf } from '#core/rpc/settings.ts'
@@ -69,6 +70,7 @@ export const JOBS_VARIABLES = {
   ...TRANSPORT_SETTINGS,
   ...ENGINE_SETTINGS,
   LOG_LEVEL,
+  ...TRACING_SETTINGS,
   TRACE_DIR: {
     ...TRACE_DIR,
     schema: optional(TRACE_DIR.schema),

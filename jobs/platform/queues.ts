@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
-import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX, type JobPayload } from '#core/queues/ledger-queue.ts'
+import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX, jobSpan, type JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import { JOB_BOUNDS } from './bounds.ts'
@@ -59,12 +59,12 @@ export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
 export async function enqueueBuild(queue: JobQueue, buildId: string): Promise<void> {
   const job = await queue.getJob(buildId)
   if (job !== undefined && ['completed', 'failed'].includes(await job.getState())) await job.remove()
-  await queue.add('build', { id: buildId }, { jobId: buildId })
+  await add(queue, buildId, buildId)
 }
 
 /** Enqueues an activation whose row exists; idempotent. */
 export async function enqueueActivation(queue: JobQueue, activationId: string): Promise<void> {
-  await queue.add('activate', { id: activationId }, { jobId: activationId })
+  await add(queue, activationId, activationId)
 }
 
 /**
@@ -75,5 +75,11 @@ export async function enqueueTrace(queue: JobQueue, knowledgeBaseId: string, seq
   const jobId = `${knowledgeBaseId}-${sequence}`
   const job = await queue.getJob(jobId)
   if (job !== undefined && (await job.getState()) === 'completed') await job.remove()
-  await queue.add('trace', { id: knowledgeBaseId }, { jobId })
+  await add(queue, knowledgeBaseId, jobId)
+}
+
+async function add(queue: JobQueue, id: string, jobId: string): Promise<void> {
+  await jobSpan('send', queue.name, {}, (span) =>
+    queue.add(queue.name, { id }, { jobId, ...(span && { telemetry: { metadata: span.traceparent } }) }),
+  )
 }

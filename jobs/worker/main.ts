@@ -13,6 +13,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
+import { startTracing } from '#core/platform/tracing.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
 import { defaultBuildHeapMb } from '#jobs/version-build/unexpected-exit.ts'
 import { jobsConfig } from '../platform/config.ts'
@@ -25,6 +26,7 @@ import { startJobs } from './workers.ts'
 await startOrExplain('The job worker cannot start', async () => {
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
+  await startTracing('jobs', config, log)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.jobsDatabaseConnectionsMax)
   await assertUsable(database)
   const queueRedis = openQueueRedis(config.REDIS_URL, log)

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import { QUEUE_PREFIX, type JobPayload, type LedgerJobPayload } from '#core/queues/ledger-queue.ts'
+import { QUEUE_PREFIX, jobSpan, type JobPayload, type LedgerJobPayload } from '#core/queues/ledger-queue.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import { copyAudit } from '#core/limits/confirmed.ts'
 import type { Counters } from '#core/limits/counters.ts'
@@ -136,7 +136,9 @@ function startWorker<P, R>(
   processor: Processor<P, R>,
   options: Partial<WorkerOptions>,
 ): Worker<P, R> {
-  const worker = new PatientWorker<P, R>(name, processor, {
+  const inSpan: Processor<P, R> = (job, token) =>
+    jobSpan('process', name, { root: true, parent: job.opts.telemetry?.metadata }, async () => processor(job, token))
+  const worker = new PatientWorker<P, R>(name, inSpan, {
     connection: deps.redis,
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,

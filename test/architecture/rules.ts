@@ -42,7 +42,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
     /^jobs\/(?:platform|worker)\/[^/]+\.ts$/,
   ]),
 )
-const LOADED_AT_START = /^import (?!type ).*'(?:openai|undici|@opensearch-project\/opensearch)'/
+const LOADED_AT_START = /^import (?!type ).*'(?:openai|undici|@opensearch-project\/opensearch|@opentelemetry\/.*)'/
 const FOLDS = /\.(?:to(?:Locale)?(?:Lower|Upper)Case|normalize|localeCompare)\(/
 /** What reads texts and questions, and what folds other things than keys of law. */
 const MAY_FOLD = new RegExp(
@@ -221,6 +221,7 @@ export const RULES: readonly Rule[] = [
     bad: [
       { path: 'core/platform/json-endpoint.ts', text: "import { request, errors } from 'undici'" },
       { path: 'core/engine/client.ts', text: "import { Client } from '@opensearch-project/opensearch'" },
+      { path: 'gateway/app.ts', text: "import { trace } from '@opentelemetry/api'" },
     ],
   },
   {

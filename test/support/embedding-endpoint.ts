@@ -59,7 +59,10 @@ const requestSchema = z.strictObject({
   encoding_format: z.enum(['base64', 'float']).optional(),
 })
 /** One request as it came in, refused or not. */
-export type SeenRequest = z.infer<typeof requestSchema> & { readonly authorization: string | undefined }
+export type SeenRequest = z.infer<typeof requestSchema> & {
+  readonly authorization: string | undefined
+  readonly traceparent?: unknown
+}
 
 /** How often an endpoint, also one of another process, was asked for texts that contain `part`. */
 export async function callsFor(baseUrl: string, part: string): Promise<number> {
@@ -98,7 +101,8 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
   let mostAtOnce = 0
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const seen = { ...requestSchema.parse(await bodyOf(request)), authorization: request.headers.authorization }
+    const { authorization, traceparent } = request.headers
+    const seen = { ...requestSchema.parse(await bodyOf(request)), authorization, traceparent }
     requests.push(seen)
     mostAtOnce = Math.max(mostAtOnce, ++underWay)
     const hungUp = new Promise<void>((resolve) => response.once('close', resolve))

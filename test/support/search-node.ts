@@ -37,6 +37,8 @@ export function startNodeInProcess(
       ...PLAINTEXT,
       ...engine,
       LOG_LEVEL: 'silent',
+      OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: undefined,
       SEARCH_LISTEN: '127.0.0.1:0',
       SEARCH_INTERNAL_LISTEN: '127.0.0.1:0',
       SEARCH_THREADS: 1,
