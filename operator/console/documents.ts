@@ -1,5 +1,5 @@
 import { activePointer } from '#core/db/corpus-lists.ts'
-import type { Queryable } from '#core/db/pool.ts'
+import type { ExposureSubject } from '#core/db/exposure.ts'
 import { readServedVersion } from '#core/db/requests.ts'
 import { readWithdrawnAt } from '#core/db/withdrawals.ts'
 import type { Withdrawn } from '#core/domain/search.ts'
@@ -9,17 +9,15 @@ import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { type Source, sourcesIn } from '#core/index/passages/sources.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import type { Operator } from '#operator/actions/operator.ts'
 
 /** One revision of a document, with the captured file that it was read from. */
 export type HeldDocument = Source['revisions'][number] & { readonly file: string; readonly capturedAt: string | null }
 
-/** A passage as it is cut; `withdrawn`: it is not served, and no page shows it. */
-export type CutPassage = Awaited<ReturnType<typeof passagesOf>>[number]
-
 interface Holdings {
-  readonly database: Queryable
+  readonly operator: Pick<Operator, 'database'>
   readonly store: SignedStore
-  readonly knowledgeBaseId: string
+  readonly subject: Pick<ExposureSubject, 'knowledgeBaseId'>
 }
 
 /** @returns the documents of the active version, by title and day. */
@@ -31,7 +29,8 @@ export async function heldDocuments(holdings: Holdings): Promise<readonly HeldDo
     files['sources.jsonl'],
   ))
     held.push(...revisions.map((revision) => ({ ...revision, file, capturedAt })))
-  return held.sort((a, b) => compare(a.title, b.title) || compare(a.in_force_from, b.in_force_from))
+  const key = ({ title, in_force_from: from }: HeldDocument): string => `${title}\0${from}`
+  return held.sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
 /** @returns the passages of one revision in their order. @throws OperatorError where the active version has none. */
@@ -42,7 +41,7 @@ export async function passagesOf(holdings: Holdings, revisionId: string) {
     if (passage.document.revision_id === revisionId) passages.push(passage)
   if (passages.length === 0)
     throw new OperatorError('The active version has no such document: list the documents again.')
-  const withdrawn = await readWithdrawnAt(holdings.database, versionId, new Date())
+  const withdrawn = await readWithdrawnAt(holdings.operator.database, versionId, new Date())
   // What covers a part of a record covers the record.
   const records = new Set(passages.filter((one) => withdrawn.some((by) => covers(by, one))).map(recordOf))
   const alone = new Set(withdrawn.map(({ chunkId }) => chunkId))
@@ -59,16 +58,12 @@ function recordOf({ document, source_id: id }: PassageRecord): string {
   return `${document.revision_id} ${id}`
 }
 
-async function activeArtifact({ database, store, knowledgeBaseId }: Holdings) {
-  const pointer = await activePointer(database, knowledgeBaseId)
+async function activeArtifact({ operator: { database }, store, subject }: Holdings) {
+  const pointer = await activePointer(database, subject.knowledgeBaseId)
   if (pointer === undefined) throw new OperatorError('No version is active.')
   const { version_id: versionId } = pointer
   const { manifest_digest: digest } = await readServedVersion(database, versionId)
   const folder = await store.fetch(store.artifactFolder(versionId), { digest, publicKeysDer: store.publicKeysDer })
   const { manifest } = await readSignedManifest(folder, store.publicKeysDer, digest)
   return { versionId, folder, files: manifest.files }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -32,3 +32,5 @@ for (const tab of tabs)
     }
     if (tab.dataset.view === 'holding') document.querySelector('#holding > form').requestSubmit()
   })
+// Without a question to ask, the documents are all there is.
+if (tabs.length === 0) document.querySelector('#holding > form').requestSubmit()

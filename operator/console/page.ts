@@ -4,15 +4,33 @@ import { tableOf } from '#jobs/platform/page/document.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { segmentsOf, type Explained } from '#operator/commands/explain.ts'
 import { UNSUPPORTED } from '#operator/commands/requests.ts'
-import type { CutPassage, HeldDocument } from './documents.ts'
+import type { HeldDocument } from './documents.ts'
 
 /** Passages that are shown of what was found, and of a document at once. */
 export const FOUND_SHOWN = 5
 export const CUT_SHOWN = 100
 const LISTED_SHOWN = 1_000
 
+const ASKING = html`<nav class="tabs">
+    <button type="button" data-view="asking" aria-pressed="true">Ask</button>
+    <button type="button" data-view="holding" aria-pressed="false">Documents</button>
+  </nav>
+  <section id="asking" aria-label="Ask">
+    <form action="ask" data-into="said" class="ask">
+      <label for="question">Question</label>
+      <input id="question" name="question" required autofocus autocomplete="off" spellcheck="false" />
+      <button>Ask</button>
+    </form>
+    <div id="said" aria-live="polite">
+      <p class="soft">
+        Each question is asked at the gateway with the demo’s own key, and charged. You see what was found, also where
+        the service abstains.
+      </p>
+    </div>
+  </section>`
+
 /** The page without any content of the corpus: `page.mjs` asks for what is shown, and has the token. */
-export function renderConsole(title: string): string {
+export function renderConsole(title: string, asks: boolean): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -26,27 +44,9 @@ export function renderConsole(title: string): string {
       <body>
         <main>
           <h1>${title}</h1>
-          <nav class="tabs">
-            <button type="button" data-view="asking" aria-pressed="true">Ask</button>
-            <button type="button" data-view="holding" aria-pressed="false">Documents</button>
-          </nav>
-          <noscript
-            ><p class="verdict bad">This page needs its script: it sends your question to the gateway.</p></noscript
-          >
-          <section id="asking" aria-label="Ask">
-            <form action="ask" data-into="said" class="ask">
-              <label for="question">Question</label>
-              <input id="question" name="question" required autofocus autocomplete="off" spellcheck="false" />
-              <button>Ask</button>
-            </form>
-            <div id="said" aria-live="polite">
-              <p class="soft">
-                Each question is asked at the gateway with the demo’s own key, and charged. You see what was found, also
-                where the service abstains.
-              </p>
-            </div>
-          </section>
-          <section id="holding" aria-label="Documents" hidden>
+          ${asks ? ASKING : NOTHING}
+          <noscript><p class="verdict bad">This page needs its script: it asks for what is shown.</p></noscript>
+          <section id="holding" aria-label="Documents" ${asks ? 'hidden' : ''}>
             <form action="documents" data-into="held"></form>
             <div id="held" aria-live="polite"></div>
           </section>
@@ -152,22 +152,41 @@ function foundPassage(passage: Found, answers: boolean): Markup {
   </article>`
 }
 
-export function renderDocuments(documents: readonly HeldDocument[]): Markup {
+/** `unserved`: why nothing of it is served. */
+export type ListedDocument = Omit<HeldDocument, 'published_at' | 'effective_at' | 'derived' | 'id'> & {
+  readonly unserved?: string | undefined
+}
+
+/** A passage as it is cut; one that is withdrawn is not served, and no page shows it. */
+export interface CutPassage {
+  readonly passage: Omit<PassageRecord, 'position'>
+  readonly withdrawn: boolean
+  readonly unserved?: string | undefined
+}
+
+function linkTo(url: string): Markup {
+  return url === '' ? NOTHING : html`· <a href="${url}" rel="noreferrer noopener" target="_blank">publisher’s page</a>`
+}
+
+/** The documents by title. @param said above them. */
+export function renderDocuments(documents: readonly ListedDocument[], said = NOTHING): Markup {
   const listed = documents.slice(0, LISTED_SHOWN)
   return html`<h2 tabindex="-1">${whole(documents.length)} documents</h2>
+    ${said}
     ${listed.length === documents.length ? NOTHING : html`<p class="soft">The first ${whole(LISTED_SHOWN)} by title.</p>`}
     ${tableOf(
       ['document', 'in force from', 'passages'],
       listed.map((each) => [
         html`<form action="document" data-into="held">
             <input type="hidden" name="revision" value="${each.revision_id}" />
-            <button class="link"><bdi>${each.title}</bdi></button>
+            <button class="link" ${each.passages === 0 ? 'disabled' : ''}><bdi>${each.title}</bdi></button>
           </form>
           <small>
             <bdi>${each.authority}</bdi> ·
-            ${each.file}${each.capturedAt === null ? '' : `, captured ${each.capturedAt.slice(0, 10)}`} ·
-            <a href="${each.canonical_url}" rel="noreferrer noopener" target="_blank">publisher’s page</a>
-          </small>`,
+            ${each.file}${each.capturedAt === null ? '' : `, captured ${each.capturedAt.slice(0, 10)}`}
+            ${linkTo(each.canonical_url)}
+          </small>
+          ${each.unserved === undefined ? NOTHING : html`<small><b class="bad">Not served</b>: ${each.unserved}</small>`}`,
         html`<span class="state">${each.in_force_from}</span>
           ${each.in_force_to === null ? NOTHING : html`to <span class="state">${each.in_force_to}</span>`}`,
         whole(each.passages),
@@ -201,30 +220,33 @@ export function renderDocument(passages: readonly CutPassage[], from: number): M
     </div>`
 }
 
-function cutPassage({ passage, withdrawn }: CutPassage): Markup {
-  const { citation, metadata, text, in_force_to: to }: PassageRecord = passage
+function cutPassage({ passage, withdrawn, unserved }: CutPassage): Markup {
+  const { citation, metadata, text, in_force_to: to } = passage
   const shown = withdrawn ? html`<b class="bad">Withdrawn</b>: it is not served.` : text
   return html`<article class="miss passage">
     <p class="small">
       <b><bdi>${citation.label}</bdi></b>
-      <span class="soft">· ${metadata.verification_status}${to === null ? '' : ` · in force to ${to}`} ·</span>
-      <a href="${citation.source_anchor}" rel="noreferrer noopener" target="_blank">publisher’s page</a>
+      <span class="soft"
+        >· ${unserved ?? metadata.verification_status}${to === null ? '' : ` · in force to ${to}`}</span
+      >
+      ${linkTo(citation.source_anchor)}
     </p>
     <p class="words" dir="auto">${shown}</p>
   </article>`
 }
 
+/** @param key in double quotes of a shell. */
+export function curlOf(url: string, key: string, body: object): string {
+  const authorization = `-H "Authorization: Bearer ${key}" \\\n  -H 'Content-Type: application/json'`
+  return `curl -s ${url}/v1/retrieve ${authorization} -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`
+}
+
 /** @param body of the request. @returns it as curl, TypeScript and Python send it. */
 export function sameRequest(url: string, body: { readonly query: string; readonly knowledge_base: string }) {
-  const quoted = JSON.stringify(body).replaceAll("'", "'\\''")
   const base = JSON.stringify(url)
   const [query, knowledgeBase] = [JSON.stringify(body.query), JSON.stringify(body.knowledge_base)]
   return [
-    [
-      'curl',
-      `curl -s ${url}/v1/retrieve -H "Authorization: Bearer $EVIDENCE_API_KEY" \\\n` +
-        `  -H 'Content-Type: application/json' -d '${quoted}'`,
-    ],
+    ['curl', curlOf(url, '$EVIDENCE_API_KEY', body)],
     [
       'TypeScript',
       `import { EvidenceClient } from 'evidence-retrieval-client'\n\n` +

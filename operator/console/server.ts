@@ -41,17 +41,28 @@ export interface ConsoleDeps {
   /** Base URL of the gateway that is asked, with a key that stays in this process. */
   readonly gateway: string
   readonly apiKey: string
-  readonly knowledgeBase: { readonly slug: string; readonly title: string }
+  readonly knowledgeBase: { readonly slug: string }
   /** Whose exposure grows with what is shown: that of the key. */
   readonly subject: ExposureSubject
-  readonly log: Log
+}
+
+/** What is shown for the body of a request, by its path. */
+type Views = Readonly<Record<string, (body: unknown) => Promise<Markup>>>
+
+/** What a running service holds, and what its gateway replies. */
+export function servedViews(deps: ConsoleDeps): Views {
+  return {
+    '/ask': (body) => asked(deps, z.strictObject({ question: z.string().min(1) }).parse(body)),
+    '/documents': async () => page.renderDocuments(await heldDocuments(deps)),
+    '/document': (body) => opened(deps, documentSchema.parse(body)),
+  }
 }
 
 /**
  * Serves the page to ask and to see on a free port of loopback. A browser reaches nothing without the token of this
  * start, which stands behind the `#` of the address, and pages of other origins reach nothing at all.
  */
-export async function startConsole(deps: ConsoleDeps): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function startConsole(title: string, views: Views, log: Log) {
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const app = Fastify({
     logger: false,
@@ -68,31 +79,24 @@ export async function startConsole(deps: ConsoleDeps): Promise<{ readonly url: s
   })
   const fixed = (path: string, type: string, text: string): void =>
     void app.get(path, (_, reply) => reply.type(`${type}; charset=utf-8`).send(text))
-  fixed('/', 'text/html', page.renderConsole(deps.knowledgeBase.title))
+  fixed('/', 'text/html', page.renderConsole(title, '/ask' in views))
   fixed('/style.css', 'text/css', STYLE_SHEET)
   fixed('/page.mjs', 'text/javascript', SCRIPT)
-  const shown = (path: string, render: (body: unknown) => Promise<Markup>): void =>
-    void app.post(path, async ({ body }, reply) => sent(reply, await render(body)))
-  shown('/ask', (body) => asked(deps, z.strictObject({ question: z.string().min(1) }).parse(body)))
-  shown('/documents', async () => page.renderDocuments(await heldDocuments(holdingsOf(deps))))
-  shown('/document', (body) => opened(deps, documentSchema.parse(body)))
+  for (const [path, render] of Object.entries(views))
+    app.post(path, async ({ body }, reply) => sent(reply, await render(body)))
   app.setErrorHandler((error, _, reply) => {
     if (error instanceof OperatorError) return sent(reply.code(422), page.renderFault(error.message))
     if (error instanceof z.ZodError) return sent(reply.code(400), page.renderFault('Type a question first.'))
-    deps.log.error('page failed', {}, error)
+    log.error('page failed', {}, error)
     return sent(reply.code(500), page.renderFault('That did not work: ask again, or read what the demo prints.'))
   })
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-  return { url: `${origin}/#${token}`, close: () => app.close() }
-}
-
-function originOf(port: number | undefined): string {
-  return `http://127.0.0.1:${port ?? 0}`
+  return { url: `${origin}/#${token}`, close: async () => await app.close() }
 }
 
 /** @returns why a request is refused: a name that was bound to loopback, a page of another origin, or no token. */
 function refusalOf({ method, headers, socket }: FastifyRequest, token: string): string | undefined {
-  const origin = originOf(socket.localPort)
+  const origin = `http://127.0.0.1:${socket.localPort ?? 0}`
   if (`http://${headers.host}` !== origin) return `Open this page at ${origin}.`
   if (method === 'GET') return undefined
   if (headers.origin !== origin) return 'Only the page itself may ask.'
@@ -121,13 +125,13 @@ async function asked(deps: ConsoleDeps, { question }: { readonly question: strin
   return page.renderExplained(explained, page.sameRequest(gateway, { query: question, knowledge_base: slug }))
 }
 
-const documentSchema = z.strictObject({ revision: z.uuid(), from: z.coerce.number().int().min(0).default(0) })
+export const documentSchema = z.strictObject({ revision: z.string(), from: z.coerce.number().int().min(0).default(0) })
 
 /** Opens a document as it is cut, while the organization may see more passages. */
 async function opened(deps: ConsoleDeps, { revision, from }: z.infer<typeof documentSchema>): Promise<Markup> {
   const [exposure] = await exposureOf(deps.operator.database, deps.subject, 1)
   if (exposure?.state === 'stopped') throw new OperatorError('So many passages were shown that more follow later.')
-  const passages = await passagesOf(holdingsOf(deps), revision)
+  const passages = await passagesOf(deps, revision)
   const cut = passages.slice(from, from + page.CUT_SHOWN).filter(({ withdrawn }) => !withdrawn)
   const read = cut.map(({ passage: { chunk_id: chunk, document, position } }) => ({
     chunk,
@@ -149,8 +153,4 @@ async function recordShown(
     if (passages.length > 0) await insertShownPassages(client, subject, passages)
     return [undefined, of, { shown: passages.length }]
   })
-}
-
-function holdingsOf({ operator, store, subject }: ConsoleDeps): Parameters<typeof heldDocuments>[0] {
-  return { database: operator.database, store, knowledgeBaseId: subject.knowledgeBaseId }
 }

@@ -52,23 +52,23 @@ export function corpusAt(path: string) {
   }
 }
 
-/** A line without a value, but for what may be empty. */
-const TO_FILL = /^\s*(?!subjects:|files:)[a-z_]+:$/gm
+/** A line without a value, but for what may be empty; what is of one file has a comment behind it. */
+const TO_FILL = /^ *(?!subjects:|files:)[a-z_]+:(?:  #.*)?$/gm
 
 /**
  * Writes the `source.yaml` of a folder of law whose files do not state all that is needed.
- * @throws OperatorError with what an editor must fill, where it wrote one.
+ * @returns what an editor must fill, where it wrote one.
  */
-export async function assertStated(path: string): Promise<void> {
+export async function proposeStated(path: string): Promise<string | undefined> {
   const { source, folder, mappingFile } = corpusFolderAt(path)
   const file = join(folder, SOURCE_YAML)
-  if (source !== folder || mappingFile !== undefined || existsSync(file)) return
+  if (source !== folder || mappingFile !== undefined || existsSync(file)) return undefined
   const { yaml, sentences } = await proposeSource(folder)
   const count = yaml.match(TO_FILL)?.length ?? 0
-  if (count === 0) return
+  if (count === 0) return undefined
   writeFileSync(file, yaml, { flag: 'wx' })
   const lines = `${count} ${count === 1 ? 'line' : 'lines'} to fill, then start again`
-  throw new OperatorError([`Wrote ${file}: ${lines}.`, ...sentences].join('\n'))
+  return [`Wrote ${file}: ${lines}.`, ...sentences].join('\n')
 }
 
 function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowledge_base'] {

@@ -13,6 +13,7 @@ const ownInput = {
     'a folder with corpus.jsonl (and mapping.json, or named like one of the built-in mappings) or ' +
       'with law in any format that "operator inspect" shows, and its source.yaml (default: the built-in rulebook)',
   ),
+  draft: option('', 'show how the files of --corpus are cut and what they lack, and serve nothing', isGiven),
   readyFile: option('<path>', 'when ready, write what a caller needs as JSON to this file'),
   dataDir: option(
     '<path>',

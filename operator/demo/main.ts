@@ -15,7 +15,8 @@ import { RECOMMENDED_MODEL, flagsWith, startOwnEncoder } from '#operator/command
 import { createProgress } from '#operator/command-line/progress.ts'
 import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
 import { readOrCreateState, writePrivately, writeState, type DemoState } from './state.ts'
-import { assertStated, builtInCorpus, corpusAt, corpusDigest, type DemoCorpus } from './corpus.ts'
+import { builtInCorpus, corpusAt, corpusDigest, proposeStated, type DemoCorpus } from './corpus.ts'
+import { openDraft } from './draft.ts'
 import { demoFlags, type Assist, type DemoFlags } from './flags.ts'
 import { startInstallation, type InstallationOptions } from './installation.ts'
 import { openPage } from './page.ts'
@@ -41,8 +42,10 @@ const OWN_LIMITS = {
 
 /** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
-  if (flags.corpus !== undefined) await assertStated(flags.corpus)
+  const proposed = flags.corpus === undefined ? undefined : await proposeStated(flags.corpus)
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
+  if (flags.draft) return await showDraft(corpus, proposed ?? '', steps)
+  if (proposed !== undefined) throw new OperatorError(`${proposed}\n--draft shows how the files are cut meanwhile.`)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
   if (flags.port !== undefined) await assertPortFree(flags.port)
   const { environment: ofEmbedding, ...embedded } = await openEmbedding(flags.embedding, steps)
@@ -97,6 +100,12 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
     inactive_knowledge_base: INACTIVE_KNOWLEDGE_BASE,
   }
   announce(ready, readyFiles, flags.dataDir, steps)
+}
+
+async function showDraft(corpus: DemoCorpus, proposed: string, steps: Steps): Promise<void> {
+  const page = await openDraft(corpus)
+  steps.onStop(() => page.close())
+  steps.print(`${proposed}\nSee how it is cut: ${page.url}`)
 }
 
 type Ready = Readonly<Record<'base_url' | 'internal_url' | 'knowledge_base' | 'trace_url' | 'page_url', string>>

@@ -5,7 +5,7 @@ import { operatorConfig } from '#jobs/platform/config.ts'
 import { knowledgeBaseNamed, organizationNamed } from '#operator/actions/names.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { RERUN_VARIABLES, rerunDeps } from '#operator/commands/rerun.ts'
-import { startConsole } from '#operator/console/server.ts'
+import { servedViews, startConsole } from '#operator/console/server.ts'
 import type { DemoCorpus } from './corpus.ts'
 import { operatorVariables, type Installation } from './installation.ts'
 import { storeOf } from './local/stack.ts'
@@ -30,7 +30,7 @@ export async function openPage(
   const { id: organizationId } = await organizationNamed(operator.database, organization)
   const { id: knowledgeBaseId } = await knowledgeBaseNamed(operator.database, corpus.slug)
   const client = openSearchNodeClient(searchNode.address, credentials.createInsecure())
-  const page = await startConsole({
+  const views = servedViews({
     operator,
     rerun: { ...rerun, startNode: () => Promise.resolve({ client, stop: () => Promise.resolve() }) },
     store: storeOf(settings),
@@ -38,8 +38,8 @@ export async function openPage(
     apiKey,
     knowledgeBase: corpus,
     subject: { organizationId, knowledgeBaseId, environment: 'live' },
-    log: createLog('page', 'warn'),
   })
+  const page = await startConsole(corpus.title, views, createLog('page', 'warn'))
   return {
     url: page.url,
     async close() {

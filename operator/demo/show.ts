@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
+import { curlOf } from '#operator/console/page.ts'
 import type { DemoCorpus } from './corpus.ts'
 import { z } from 'zod'
 
@@ -67,7 +68,7 @@ export async function showExchanges(input: ShowInput, print: (text: string) => v
   }
 
   async function show(title: string, query: string, filters?: RetrieveBody['filters']): Promise<void> {
-    const line = curlLine(input.baseUrl, input.apiKey, body(query, filters))
+    const line = curlOf(input.baseUrl, input.apiKey, body(query, filters))
     print(`${title}\n   ${line}\n${describeExchange(await ask(query, filters))}`)
   }
   for (const query of input.queries) await show(`You asked: ${query}`, query)
@@ -175,15 +176,6 @@ async function firstDecided(
     if (reply.abstention?.decision === decision) return query
   }
   return undefined
-}
-
-/** Returns the shell command that repeats an exchange. */
-function curlLine(baseUrl: string, key: string, body: RetrieveBody): string {
-  const quoted = JSON.stringify(body).replaceAll("'", "'\\''")
-  return (
-    `curl -s ${baseUrl}/v1/retrieve -H 'Authorization: Bearer ${key}' -H 'Content-Type: ` +
-    `application/json' -d '${quoted}'`
-  )
 }
 
 const TEXT_SHOWN = 240

@@ -78,19 +78,7 @@ function unread(name: string, about: string): Seen {
 }
 
 /** Frequent words that no other of these languages has so often. */
-const FREQUENT: Readonly<Record<string, string>> = {
-  en: 'the of shall and',
-  de: 'der die und das nach',
-  fr: 'les des et dans aux',
-  es: 'los las del por y',
-  it: 'di della il dei che',
-  pt: 'da do dos não uma',
-  nl: 'het van een wordt de',
-  pl: 'się w na jest przez',
-  cs: 'se v na nebo podle',
-  sv: 'och som att av är',
-  da: 'og af til er ikke',
-}
+const FREQUENT: Readonly<Record<string, string>> = FIELDS_TABLE.frequent_words
 const GUESSED_CHARACTERS = 20_000
 const GUESSED_DAYS_MAX = 3
 

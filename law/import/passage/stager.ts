@@ -6,7 +6,7 @@ import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { readFieldsOf, unreadFields } from '#law/import/mapping/read-fields.ts'
 import { sourceAnchor } from '#law/import/parts/anchor.ts'
 import { partsOf, type TextPart } from '#law/import/parts/parts.ts'
-import type { SourceItem, SourceRecord, SourceSnapshot } from '#law/import/record/record.ts'
+import type { SourceRecord, SourceSnapshot } from '#law/import/record/record.ts'
 import { jsonlRecords } from '#law/import/record/jsonl.ts'
 import { lawRecords } from '#law/import/record/law.ts'
 import { markdownRecords } from '#law/import/record/markdown.ts'
@@ -67,7 +67,7 @@ export async function* stageSources(
   await file?.flush()
 }
 
-function itemsOf(snapshot: SourceSnapshot, { mapping, snapshots, signal }: StageInput): AsyncGenerator<SourceItem> {
+export function itemsOf(snapshot: SourceSnapshot, { mapping, snapshots, signal }: StageInput) {
   switch (mapping.format) {
     case 'jsonl':
       return jsonlRecords(snapshot.path, signal)
@@ -176,7 +176,7 @@ function isNoLawOfDay({ captured, values }: SourceRecord): boolean {
 }
 
 /** Cuts a record into parts. What its source declares is verified where the captured bytes hold its text. */
-function stagedOf(
+export function stagedOf(
   { knowledgeBaseId, mapping }: StageInput,
   record: SourceRecord,
   stated: RecordFields | Unusable,

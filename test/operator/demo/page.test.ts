@@ -1,5 +1,3 @@
-import { request } from 'node:http'
-import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, test } from 'vitest'
 import { exposureOf } from '#operator/actions/exposure.ts'
@@ -10,6 +8,7 @@ import { builtInCorpus } from '#operator/demo/corpus.ts'
 import { storeOf } from '#operator/demo/local/stack.ts'
 import { openPage } from '#operator/demo/page.ts'
 import { LOOKS, auditOf, openPage as openInBrowser, startBrowser } from '#test/support/browser.ts'
+import { consoleAt } from '#test/support/console.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import { reviewerKeyFile } from '#test/support/installation.ts'
 import { startTestService } from '#test/support/service.ts'
@@ -24,32 +23,13 @@ const { operatorUrl } = service
 const { organization, key: apiKey } = caller
 const running = { settings, operatorUrl, searchNode, gateway }
 const page = await openPage(operator, running, { corpus: builtInCorpus(), organization, apiKey })
-const [origin = '', token = ''] = page.url.split('/#')
+const { send, headers: HEADERS, token } = consoleAt(page.url)
 const browser = await startBrowser()
 afterAll(async () => {
   await browser.close()
   await page.close()
   await service.stop()
 })
-
-const HEADERS = { origin, 'x-console-token': token, 'content-type': 'application/json' }
-interface Sent {
-  readonly status: number | undefined
-  readonly text: string
-  readonly headers: Readonly<Record<string, unknown>>
-}
-
-/** Headers as they are given: `fetch` would set Host and Origin itself. */
-async function send(path: string, body: object, headers: Readonly<Record<string, string>> = HEADERS): Promise<Sent> {
-  return await new Promise((resolve, reject) => {
-    const sent = request(`${origin}${path}`, { method: 'POST', headers }, (reply) => {
-      const { statusCode: status, headers: of } = reply
-      text(reply).then((said) => resolve({ status, text: said, headers: of }), reject)
-    })
-    sent.on('error', reject)
-    sent.end(JSON.stringify(body))
-  })
-}
 
 async function exposed(): Promise<number> {
   const { id: organizationId } = await organizationNamed(operator.database, organization)
@@ -93,7 +73,7 @@ describe('What the page shows', () => {
     const listed = (await send('/documents', {})).text
     expect(listed).toMatch(/15 documents[^]*Conduct of Business Rulebook \(Mainland\)[^]*2024-07-01/)
     const [, revision = ''] =
-      /value="([^"]+)" \/>\s*<button class="link"><bdi>Customer Data Rulebook/.exec(listed) ?? []
+      /value="([^"]+)" \/>\s*<button class="link"\s*><bdi>Customer Data Rulebook/.exec(listed) ?? []
     const before = await exposed()
     const opened = (await send('/document', { revision })).text
     expect(opened).toMatch(/passages 1 to 10 of\s+10/)
