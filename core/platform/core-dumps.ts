@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Whether this process leaves no core dump, which would hold its keys and queries: its limit is 0, or the system keeps
- * none. True where the system does not say.
+ * Whether the limit of this process leaves no core dump, which would hold its keys and queries. True where the system
+ * does not say.
  */
 export function limitsCoreDumps(): boolean {
   try {

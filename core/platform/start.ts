@@ -1,4 +1,5 @@
 import { ConfigError } from './config.ts'
+import { limitsCoreDumps } from './core-dumps.ts'
 import { OperatorError } from './errors.ts'
 import { describeCause } from './log.ts'
 
@@ -10,6 +11,7 @@ import { describeCause } from './log.ts'
 export async function startOrExplain(failure: string, start: () => Promise<void>): Promise<void> {
   try {
     assertNode(process.versions.node)
+    if (!limitsCoreDumps()) process.stderr.write('A core dump would hold keys and queries: set LimitCORE=0.\n')
     await start()
   } catch (error) {
     process.stderr.write(

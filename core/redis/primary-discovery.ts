@@ -6,6 +6,8 @@ import type { RedisAddress, RedisTarget } from './url.ts'
 export interface PrimaryDiscovery {
   /** @throws when no Sentinel knows the primary within `sentinelTimeoutMs`. */
   primary(): Promise<RedisAddress>
+  /** What each Sentinel says, or why it does not; nothing where the target has none. */
+  asked(): Promise<readonly PromiseSettledResult<Awaited<ReturnType<typeof ask>>>[]>
   close(): void
 }
 
@@ -13,7 +15,7 @@ export interface PrimaryDiscovery {
 export function openPrimaryDiscovery({ servers, tls }: RedisTarget): PrimaryDiscovery {
   return servers.kind === 'sentinel'
     ? openSentinels(servers, tls)
-    : { primary: async () => servers.address, close: () => undefined }
+    : { primary: async () => servers.address, asked: async () => [], close: () => undefined }
 }
 
 function openSentinels(
@@ -37,9 +39,11 @@ function openSentinels(
     client.on('error', () => undefined)
     return client
   })
+  const askAll = () => Promise.allSettled(clients.map((client) => ask(client, primaryName)))
   return {
+    asked: askAll,
     async primary() {
-      const asked = await Promise.allSettled(clients.map((client) => ask(client, primaryName)))
+      const asked = await askAll()
       const answers = asked.filter((one) => one.status === 'fulfilled').map(({ value }) => value)
       // A Sentinel that is cut off from the others still has an old configuration.
       const newest = answers.toSorted((a, b) => b.configEpoch - a.configEpoch)[0]
@@ -66,5 +70,7 @@ async function ask(client: Redis, primaryName: string) {
   ])
   const [host, port] = addressReply.parse(address)
   const fields = stateReply.parse(state)
-  return { address: { host, port }, configEpoch: z.coerce.number().parse(fields[fields.indexOf('config-epoch') + 1]) }
+  const number = (name: string): number => z.coerce.number().parse(fields[fields.indexOf(name) + 1])
+  const [configEpoch, quorum, others] = [number('config-epoch'), number('quorum'), number('num-other-sentinels')]
+  return { address: { host, port }, configEpoch, quorum, sentinels: others + 1 }
 }

@@ -21,8 +21,10 @@ import { hostAndPort, type ConfigOf } from '#core/platform/config.ts'
 import { limitsCoreDumps } from '#core/platform/core-dumps.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { addressesOf } from '#core/rpc/settings.ts'
+import { openPrimaryDiscovery } from '#core/redis/primary-discovery.ts'
 import { infoFields } from '#core/redis/server-check.ts'
 import { isSilent, readStatuses } from '#core/redis/status-board.ts'
+import { parseRedisUrl } from '#core/redis/url.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import type { Commands } from '#operator/command-line/command.ts'
@@ -69,6 +71,7 @@ export const commands: Commands = [
         await Promise.all([
           databaseFindings(database),
           redisFindings(config.REDIS_URL),
+          sentinelFindings(config.REDIS_URL),
           storeFindings(database, config),
           secretFindings(database, config),
           tlsFindings(config),
@@ -125,7 +128,7 @@ async function databaseFindings(database: Queryable): Promise<readonly Finding[]
 async function redisFindings(url: string): Promise<readonly Finding[]> {
   try {
     return await withQueues(url, async (_open, redis) => [
-      ...serverFindings(await redis.info()),
+      ...serverFindings(await redis.info(), parseRedisUrl(url).servers.kind === 'sentinel'),
       ...(await processFindings(redis)),
     ])
   } catch (error) {
@@ -135,7 +138,7 @@ async function redisFindings(url: string): Promise<readonly Finding[]> {
 }
 
 /** Of a server that is the primary and evicts nothing: no other is connected. */
-function serverFindings(info: string): readonly Finding[] {
+function serverFindings(info: string, isReplicated: boolean): readonly Finding[] {
   const fields = infoFields(info)
   const field = (name: string): string => fields[name] ?? ''
   const valkey = field('valkey_version')
@@ -147,21 +150,51 @@ function serverFindings(info: string): readonly Finding[] {
     finding('redis policy', true, 'the primary, and it evicts nothing', '', ''),
     valkey === '' ? versionFinding('redis', field('redis_version')) : versionFinding('valkey', valkey),
     finding('redis persistence', persists, 'it writes its file', lost, 'set "appendonly yes", and give its disk space'),
+    ...(isReplicated ? [replicaFinding(field('min_slaves_good_slaves'))] : []),
     finding('redis memory', isRoomy, 'there is room', `${used} of ${max} bytes are used`, 'raise maxmemory'),
+  ]
+}
+
+/** @param near replicas that follow closely; the server says it only where it needs some to write. */
+function replicaFinding(near: string): Finding {
+  const [state, ill] =
+    near === ''
+      ? (['warning', 'min-replicas-to-write is 0: a primary that is cut off takes writes that are lost'] as const)
+      : (['fault', 'no replica follows closely, so that writes are refused'] as const)
+  const todo = 'run two replicas, and set "min-replicas-to-write 1" on every server'
+  return finding('redis replicas', Number(near) > 0, `${near} follow closely`, ill, todo, state)
+}
+
+/** @returns nothing where REDIS_URL names no Sentinels. */
+async function sentinelFindings(url: string): Promise<readonly Finding[]> {
+  const sentinels = openPrimaryDiscovery(parseRedisUrl(url))
+  const asked = await sentinels.asked().finally(() => sentinels.close())
+  if (asked.length === 0) return []
+  const said = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const known = Math.max(0, ...said.map((one) => one.sentinels))
+  const quorum = Math.max(0, ...said.map((one) => one.quorum))
+  const needed = Math.max(1, quorum, Math.floor(known / 2) + 1)
+  const primaries = [...new Set(said.map(({ address: { host, port } }) => `${host}:${port}`))]
+  const found = `${said.length} of ${asked.length} in REDIS_URL answer; the quorum is ${quorum} of ${known}`
+  const isWhole = said.length === asked.length && asked.length >= known && known > 2 && quorum <= known
+  const todo = 'start the silent ones, name all in REDIS_URL, and run three or more with their majority as the quorum'
+  const named = primaries.join(' and ') || 'none'
+  return [
+    finding('sentinels', isWhole, found, found, todo, said.length < needed || quorum > known ? 'fault' : 'warning'),
+    finding('sentinel primary', primaries.length === 1, named, named, 'correct the name, or see which is cut off'),
   ]
 }
 
 async function processFindings(redis: Redis): Promise<readonly Finding[]> {
   const statuses = await readStatuses(redis)
   const releases = [...new Set(statuses.map(({ release, commit }) => `${release} ${commit}`.trim()))]
-  const reports = (name: string): boolean => statuses.some(({ process }) => process === name)
+  const reporting = (name: string, words: string): Finding => {
+    const reports = statuses.some(({ process }) => process === name)
+    return finding('processes', reports, `a ${words} reports`, `no ${words} reports`, 'start it', 'warning')
+  }
   return [
-    ...[
-      ['gateway', 'gateway'],
-      ['jobs', 'job worker'],
-    ].map(([name = '', words]) =>
-      finding('processes', reports(name), `a ${words} reports`, `no ${words} reports`, 'start it', 'warning'),
-    ),
+    reporting('gateway', 'gateway'),
+    reporting('jobs', 'job worker'),
     finding('releases', releases.length < 2, 'one runs', releases.join(' and '), 'deploy one everywhere', 'warning'),
     ...statuses.flatMap((one) => [
       finding('processes', !isSilent(one), `${one.id} reports`, `${one.id} is silent`, 'see its log', 'warning'),
@@ -229,14 +262,9 @@ async function secretFindings(database: Queryable, config: Config): Promise<read
 /** @returns nothing where the tier has no TLS, or its variables are not given. */
 async function tlsFindings(config: Config): Promise<readonly Finding[]> {
   const { SEARCH_NODES: nodes, SEARCH_TLS_CA, SEARCH_TLS_CERT, SEARCH_TLS_KEY } = config
-  if (
-    nodes === undefined ||
-    SEARCH_TLS_CA === undefined ||
-    SEARCH_TLS_CERT === undefined ||
-    SEARCH_TLS_KEY === undefined
-  )
-    return []
-  const [ca, cert, key] = [SEARCH_TLS_CA, SEARCH_TLS_CERT, SEARCH_TLS_KEY].map((path) => readFileSync(path))
+  const paths = [SEARCH_TLS_CA, SEARCH_TLS_CERT, SEARCH_TLS_KEY].filter((path) => path !== undefined)
+  if (nodes === undefined || paths.length < 3) return []
+  const [ca, cert, key] = paths.map((path) => readFileSync(path))
   return Promise.all(
     addressesOf(nodes).map(async (node) => {
       const { host, port } = hostAndPort(node)

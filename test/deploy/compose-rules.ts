@@ -34,6 +34,7 @@ const serviceSchema = z.object({
   cap_drop: z.array(z.string()).default([]),
   security_opt: z.array(z.string()).default([]),
   read_only: z.boolean().default(false),
+  ulimits: z.object({ core: z.int() }).optional(),
   healthcheck: z.object({ test: commandSchema, interval: z.string(), timeout: z.string() }).optional(),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
 })
@@ -243,8 +244,10 @@ const LOOPBACK = /^(?:\$\{TLS_LISTEN:-)?127\.0\.0\.1:/
 /** Images that need more than the services of this project; only "backend" reaches them, and they are optional. */
 const PRIVILEGED = /^(?:opensearch-\d|embeddings)$/
 
-function privilegeFaults(name: string, { mem_limit, cap_drop, security_opt, read_only }: Service): readonly string[] {
-  const isContained = cap_drop.includes('ALL') && security_opt.includes('no-new-privileges:true') && read_only
+function privilegeFaults(name: string, service: Service): readonly string[] {
+  const { mem_limit, cap_drop, security_opt, read_only, ulimits } = service
+  const isKept = read_only && ulimits?.core === 0
+  const isContained = cap_drop.includes('ALL') && security_opt.includes('no-new-privileges:true') && isKept
   return [
     ...(mem_limit === undefined ? [`${name} has no memory limit`] : []),
     ...(isContained || PRIVILEGED.test(name) ? [] : [`${name} is not contained`]),

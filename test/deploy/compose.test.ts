@@ -201,7 +201,13 @@ describe('the test would notice', () => {
       (compose) => (service(compose, 'proxy').ports = ['8080:8080']),
       /proxy publishes 8080:8080/,
     ],
-    ...([{ mem_limit: undefined }, { read_only: false }, { cap_drop: [] }, { security_opt: [] }] as const).map(
+    ...[
+      { mem_limit: undefined },
+      { read_only: false },
+      { ulimits: { core: 1 } },
+      { cap_drop: [] },
+      { security_opt: [] },
+    ].map(
       (without) =>
         [
           `a service with ${JSON.stringify(without)}`,

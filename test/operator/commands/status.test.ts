@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { countRefusals } from '#core/redis/refusals.ts'
 import { readStatuses, reportStatus } from '#core/redis/status-board.ts'
@@ -12,7 +12,14 @@ import { createPlan } from '#operator/actions/plans.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
-import { openTestRedis } from '#test/support/redis.ts'
+import {
+  PRIMARY_SETTINGS,
+  openTestRedis,
+  startOwnRedis,
+  startReplica,
+  startSentinel,
+  withRedis,
+} from '#test/support/redis.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { until } from '#test/support/until.ts'
 import { insertVersion } from '#test/support/version-rows.ts'
@@ -108,13 +115,14 @@ test('refusals are counted by client and reason', async () => {
   ])
 })
 
+async function found(line = 'doctor', run = cli) {
+  const { code, stdout, stderr } = await run.run(line, '--json')
+  const findings = JSON.parse(stdout) as readonly { check: string; state: string; found: string; todo: string }[]
+  expect(findings.filter(({ state, todo }) => (state === 'ok') !== (todo === ''))).toEqual([])
+  return { code, stderr, of: (check: string) => findings.filter((one) => one.check === check) }
+}
+
 test('doctor names every fault with what to do, and ends with 1', async () => {
-  const found = async (line = 'doctor', run = cli) => {
-    const { code, stdout, stderr } = await run.run(line, '--json')
-    const findings = JSON.parse(stdout) as readonly { check: string; state: string; found: string; todo: string }[]
-    expect(findings.filter(({ state, todo }) => (state === 'ok') !== (todo === ''))).toEqual([])
-    return { code, stderr, of: (check: string) => findings.filter((one) => one.check === check) }
-  }
   mkdirSync(join(folder, 'snapshots', 'incoming'), { recursive: true })
   const well = await found()
   expect(well.of('grants')).toMatchObject([{ state: 'ok' }])
@@ -137,4 +145,28 @@ test('doctor names every fault with what to do, and ends with 1', async () => {
   expect(ill.of('service secret')).toMatchObject([{ state: 'fault', found: 'it does not open those of Bank' }])
   expect(ill.of('redis')).toMatchObject([{ state: 'fault' }])
   expect(ill.of('store digests')).toMatchObject([{ state: 'fault', todo: expect.stringContaining(version) }])
+})
+
+test('doctor says of Sentinels who answers, whom they name, how many agree, and what a cut-off primary may write', async () => {
+  const primary = await startOwnRedis(PRIMARY_SETTINGS)
+  onTestFinished(() => primary.stop())
+  const sentinel = await startSentinel(primary)
+  onTestFinished(() => sentinel.stop())
+  const url = sentinel.urlOf(2).replace('/limits', ',127.0.0.1:1/limits')
+  const lines = async () => {
+    const { of } = await found('doctor', commandLine({ ...environment, REDIS_URL: url }))
+    const checks = ['sentinels', 'sentinel primary', 'redis replicas'].flatMap(of)
+    return checks.map(({ state, found: what }) => `${state}: ${what}`)
+  }
+  const named = `ok: 127.0.0.1:${primary.port}`
+  const unset = 'warning: min-replicas-to-write is 0: a primary that is cut off takes writes that are lost'
+  expect(await lines()).toEqual(['warning: 1 of 2 in REDIS_URL answer; the quorum is 1 of 1', named, unset])
+  const replica = await startReplica(primary)
+  onTestFinished(() => replica.stop())
+  await withRedis(primary.url, (server) => server.config('SET', 'min-replicas-to-write', '1'))
+  await withRedis(url.replace(/^redis-sentinel(.*),.*/, 'redis$1'), (server) =>
+    server.call('SENTINEL', 'SET', 'limits', 'quorum', '2'),
+  )
+  const few = 'fault: 1 of 2 in REDIS_URL answer; the quorum is 2 of 1'
+  expect(await lines()).toEqual([few, named, 'ok: 1 follow closely'])
 })
