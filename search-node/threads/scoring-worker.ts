@@ -76,14 +76,12 @@ async function warmUp({ index, searchShared }: OpenVersion): Promise<void> {
   }
 }
 
+const LATE = 'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.'
+
 /** @returns the encoded reply, so that the event loop only forwards bytes; or why it failed. */
 export async function search({ versionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
-  if (Date.now() >= deadlineMs)
-    return {
-      code: 'DEADLINE_EXCEEDED',
-      message: 'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.',
-    }
   try {
+    if (Date.now() >= deadlineMs) return { code: 'DEADLINE_EXCEEDED', message: LATE }
     const { index, searchShared } = versions.get(versionId) ?? (await openVersion(openElsewhere.get(versionId)))
     const deadline = { deadlineMs, signal: NEVER_ABORTED }
     return encodeSearchReply(await runSearch(createIndexVersion(index, searchShared), input, deadline))
@@ -91,6 +89,10 @@ export async function search({ versionId, input, deadlineMs }: SearchTask): Prom
     if (error instanceof NodeError) return { code: error.code, message: error.message }
     if (error instanceof ArtifactError) return { code: 'DATA_LOSS', message: error.message }
     return errorOf(error)
+  } finally {
+    // A thread waits for its next task within this one, and V8 keeps the last text that a regular expression matched.
+    ;/./.test('-')
+    Object.assign(input, { text: '', rewritten: undefined, vector: undefined })
   }
 }
 
