@@ -13,7 +13,8 @@ import { ask, type AskOptions } from './http.ts'
 import { CALL_TIMEOUT_MS } from './until.ts'
 
 /** The limits are, unless given, rates and allowances that no test exhausts by accident. */
-export interface CallerOptions extends Partial<Omit<Access, 'name' | 'keys'>> {
+export interface CallerOptions extends Partial<Omit<Access, 'name' | 'keys' | 'limits'>> {
+  readonly limits?: object | undefined
   readonly active?: boolean
 }
 
