@@ -6,7 +6,7 @@ import { cardOf, fieldsList, passageInPlace, rankOf, type Card } from './cards.t
 import { isOfPassage, type Placed } from './neighbours.ts'
 import { warningsOf } from './warnings.ts'
 
-/** A passage that the candidate holds from another day on: the comparison names its removal and its addition. */
+/** A passage that the candidate holds from another day on: one is removed, or ends, and one is added. */
 export interface Redated {
   readonly removed: PassageChange
   readonly added: PassageChange
@@ -16,12 +16,12 @@ export interface Redated {
   readonly fields: readonly ServedField[]
 }
 
-/** Finds the passages of a document that are removed and added once each, with another first day in force. */
+/** Finds the passages of a document that are removed, or end, and are added once each, from another day on. */
 export function redatedIn(changes: readonly NamedChange[], placed: (change: NamedChange) => Placed | undefined) {
   const ofPassages = changes.filter(isOfPassage)
   const byProvision = Map.groupBy(ofPassages, ({ language, provision }) => `${language} ${provision}`)
   const redated = [...byProvision.values()].flatMap((of): readonly Redated[] => {
-    const [removed, ...moreRemoved] = of.filter(({ kind }) => kind === 'passages_removed')
+    const [removed, ...moreRemoved] = of.filter((one) => one.kind === 'passages_removed' || isEnded(one))
     const [added, ...moreAdded] = of.filter(({ kind }) => kind === 'passages_added' || kind === 'passages_repeated')
     if (removed === undefined || added === undefined || moreRemoved.length + moreAdded.length > 0) return []
     const [from, to] = [placed(removed), placed(added)]
@@ -30,6 +30,11 @@ export function redatedIn(changes: readonly NamedChange[], placed: (change: Name
   })
   const taken = new Set<NamedChange>(redated.flatMap(({ removed, added }) => [removed, added]))
   return { redated, rest: changes.filter((change) => !taken.has(change)) }
+}
+
+/** Only its last day changes: the text of a later revision follows it. */
+function isEnded({ kind, before = {} }: PassageChange): boolean {
+  return kind === 'passages_changed' && Object.keys(before).join() === 'in_force_to'
 }
 
 /** Fields of which one passage has other values than the next. */
@@ -55,7 +60,7 @@ function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: Na
   const { removed, added, from, to, fields } = first
   const warned = warningsOf(from.passage.text, to.passage.text).length > 0
   const kinds = [
-    'passages_removed',
+    removed.kind,
     added.kind,
     'dates',
     ...(fields.includes('text') ? ['text'] : []),
@@ -78,7 +83,8 @@ function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: Na
           html`<bdi>${added.label}</bdi> ${days}`,
           passageInPlace({ ...added, kind: 'passages_changed', before, after }, to, true),
         ]
-  const markup = cardOf(idOf(removed), kinds, 'in force from another day', headline, details)
+  const name = removed.kind === 'passages_removed' ? 'in force from another day' : 'followed by a later text'
+  const markup = cardOf(idOf(removed), kinds, name, headline, details)
   return { ordinal: to.ordinal, rank: rankOf(kinds), kinds, markup }
 }
 
