@@ -43,13 +43,42 @@ export const withdrawalInForceSchema = z.object({
   document: z.uuid(),
   provisions: z.array(z.uuid()),
   chunk_id: z.string(),
+  label: z.string().optional(),
 })
-/** A withdrawal in force, without what people read. */
+/** A withdrawal in force; gateways read no label, and earlier builds kept none. */
 export type WithdrawalInForce = z.infer<typeof withdrawalInForceSchema>
 
 export const withdrawalsInForce = rowsOf(withdrawalInForceSchema)<[knowledgeBaseId: string]>`
-  select id, document_id as document, provisions, chunk_id from withdrawals
+  select id, document_id as document, provisions, chunk_id, label from withdrawals
   where knowledge_base_id = $1 and restored_at is null order by id`
+
+const texts = z.array(z.string()).transform((all): ReadonlySet<string> => new Set(all))
+const withdrawnLawSchema = withdrawalInForceSchema.extend({
+  in_force: z.boolean(),
+  is_other: z.boolean(),
+  created_at: z.date(),
+  /** Empty: known by ids alone. */
+  marks: texts,
+  beside: texts,
+  active_then: z.uuid().nullable(),
+})
+/** A withdrawal, and by what its law is known under any id. */
+export type WithdrawnLaw = z.infer<typeof withdrawnLawSchema>
+
+/** Withdrawals in force, and other law that was stated after the oldest of them. */
+export const readWithdrawnLaw = rowsOf(withdrawnLawSchema)<[knowledgeBaseId: string]>`
+  select id, document_id as document, provisions, chunk_id, label, restored_at is null as in_force, created_at, is_other is true as is_other,
+    coalesce(marks, '{}') as marks, coalesce(beside, '{}') as beside, (select version_id from activations a
+      where a.knowledge_base_id = $1 and finished_at < w.created_at and state = 'done'
+      order by finished_at desc limit 1) as active_then
+  from withdrawals w left join withdrawn_law on withdrawal_id = id
+  where knowledge_base_id = $1 and (restored_at is null or is_other is distinct from false) and created_at >= (
+    select min(created_at) from withdrawals where knowledge_base_id = $1 and restored_at is null)
+  order by id`
+
+export const insertWithdrawnLaw = execute<[id: string, version: string, isOther: boolean, ...sets: string[][]]>`
+  insert into withdrawn_law (withdrawal_id, version_id, is_other, marks, beside) values ($1, $2, $3, $4, $5)
+  on conflict do nothing`
 
 /** What a search leaves out for a withdrawal. */
 export function withdrawnOf({ document, provisions, chunk_id: chunkId }: Omit<WithdrawalInForce, 'id'>): Withdrawn {

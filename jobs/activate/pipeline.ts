@@ -11,6 +11,7 @@ import type { ActivationRow } from '#core/db/activations.ts'
 import { appendAudit } from '#core/db/audit.ts'
 import { inTransaction, type Database, type Queryable } from '#core/db/pool.ts'
 import { readVersion, type VersionRow } from '#core/db/versions.ts'
+import { withdrawalsInForce } from '#core/db/withdrawals.ts'
 import { changesInWords } from '#core/domain/changes.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -20,6 +21,7 @@ import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/fi
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { forkOf } from '#jobs/platform/published-head.ts'
+import { lawUnderOtherIds, readLaw } from '#jobs/platform/withdrawn-law.ts'
 import { prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import { extendChain, readChainRecord } from './chain.ts'
 import { POINTER_MOVED, checkActivatable } from './check.ts'
@@ -45,11 +47,11 @@ export async function activate(deps: ActivateDeps, activationId: string, signal?
   const activation = await readActivation(deps.database, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   try {
-    const { version, changes } = await check(deps, activation)
+    const { version, ...checked } = await check(deps, activation)
     const outcome = await inTransaction(deps.database, async (client) => {
       await blockReleases(client)
       const loadedOn = await load(deps, version, signal)
-      return await flip(client, activationId, { loadedOn, changes, privateKeyDer: deps.privateKeyDer })
+      return await flip(client, activationId, { version, ...checked, loadedOn, privateKeyDer: deps.privateKeyDer })
     })
     if (outcome === 'done') deps.log.info('version activated', { activation_id: activationId, version_id: version.id })
     return outcome
@@ -69,21 +71,35 @@ export async function activate(deps: ActivateDeps, activationId: string, signal?
  * @throws ReviewRefused
  * @returns the first changes by label, for the audit trail; undefined for a rollback, and where no version is replaced.
  */
-async function check({ database, store, traceDir }: ActivateDeps, activation: ActivationRow) {
+async function check(deps: ActivateDeps, activation: ActivationRow) {
+  const { database, store, traceDir } = deps
   const found = await readVersion(database, activation.version_id)
   const { knowledge_base_id: id } = activation
   const fork = found && (await forkOf(database, traceDir, { id, slug: found.knowledge_base }))
   if (fork !== undefined) throw new ReviewRefused(fork)
   const { version } = await checkActivatable(database, activation, found)
-  if (activation.kind === 'rollback') {
-    await assertArtifactAsRecorded(store, version)
-    return { version, changes: undefined }
-  }
-  await assertFilesAsRecorded(store, version)
-  return {
-    version,
-    changes: version.changes_sha256 === null ? undefined : await firstChanges(store.changesFile(version.id)),
-  }
+  const isRollback = activation.kind === 'rollback'
+  await (isRollback ? assertArtifactAsRecorded : assertFilesAsRecorded)(store, version)
+  const law = await checkLaw(deps, version)
+  const isListed = !isRollback && version.changes_sha256 !== null
+  return { version, law, changes: isListed ? await firstChanges(store.changesFile(version.id)) : undefined }
+}
+
+/** @throws ReviewRefused where withdrawn law would be served under another id. @returns `inForce`: ids of withdrawals. */
+async function checkLaw({ database, store }: ActivateDeps, version: VersionRow) {
+  const law = await readLaw(database, store, version.knowledge_base_id)
+  const found = await lawUnderOtherIds(law, store.artifactFolder(version.id), version.withdrawals_restored)
+  if (found.length > 0)
+    throw new ReviewRefused(
+      'The version holds withdrawn law under another id: "operator withdraw CHUNK_ID --knowledge-base ' +
+        `${version.knowledge_base} --version ${version.id}" withdraws it as well, and with --other-law states that it ` +
+        `is other law; then activate again. ${found.join(' ')}`,
+    )
+  const inForce = law.filter((one) => one.in_force)
+  const alone = inForce.flatMap(({ id, label, marks }) => (marks.size === 0 ? `${id} "${label}"` : []))
+  const note =
+    alone.length === 0 ? '' : ` Known by ids alone, since no version that held it is kept: ${alone.join(', ')}.`
+  return { inForce: inForce.map(({ id }) => id).join(), note }
 }
 
 /**
@@ -114,19 +130,18 @@ async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSigna
   return prepared.loaded.length
 }
 
-interface Flip {
-  readonly loadedOn: number
-  readonly changes: readonly string[] | undefined
-  readonly privateKeyDer: Buffer
-}
+type Flip = Awaited<ReturnType<typeof check>> & { readonly loadedOn: number; readonly privateKeyDer: Buffer }
 
 /** Writes pointer, states, outcome, entry of the version chain and audit row in one transaction. Every check is repeated under the locks. */
-async function flip(client: Queryable, activationId: string, { loadedOn, changes, privateKeyDer }: Flip) {
+async function flip(client: Queryable, activationId: string, { loadedOn, changes, law, privateKeyDer }: Flip) {
   const activation = await lockActivation(client, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation
   await lockVersion(client, versionId)
   const { version: before, approved } = await checkActivatable(client, activation, await readVersion(client, versionId))
+  const inForce = await withdrawalsInForce(client, activation.knowledge_base_id)
+  if (inForce.map(({ id }) => id).join() !== law.inForce)
+    throw new ReviewRefused('A withdrawal began or ended meanwhile: activate again.')
   const record = await readChainRecord(client, activation, before, approved)
   if (!(await movePointer(client, activation))) throw new ReviewRefused(POINTER_MOVED)
   if (!(await setVersionState(client, versionId, before.state, 'active')))
@@ -140,7 +155,7 @@ async function flip(client: Queryable, activationId: string, { loadedOn, changes
     search_nodes: loadedOn,
     ...approvalDetail(kind, approved, before, changes),
   }
-  await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).`)
+  await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).${law.note}`)
   await extendChain(client, activation, before, record, privateKeyDer)
   await appendAudit(client, {
     actor: activation.actor,

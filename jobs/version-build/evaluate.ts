@@ -31,6 +31,7 @@ import { cachedReader, cachedRewriter } from '#jobs/evaluation/reply-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { importReportSchema, type ImportReport } from '#law/import/report/report.ts'
+import { lawUnderOtherIds, readLaw } from '#jobs/platform/withdrawn-law.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
@@ -87,7 +88,7 @@ async function reviewSections(
   report: EvaluationReport,
   shown: readonly NamedChange[],
 ): Promise<ReviewSections> {
-  const { store, source, database, parameters } = context
+  const { store, source, database, parameters, knowledgeBaseId } = context
   const { folder } = artifact
   const active = report.comparison?.version_id ?? null
   const [imported, before] = await readImported(database, source.id, active)
@@ -99,10 +100,12 @@ async function reviewSections(
           shown,
           await placesOf(context, shown, { before: store.artifactFolder(active), after: folder }),
         )
+  const law = await readLaw(database, store, knowledgeBaseId)
+  const again = await lawUnderOtherIds(law, folder, parameters.withdrawals.restore)
   const findings =
     imported === undefined
       ? NOTHING
-      : importSection(imported, before, { ...parameters.withdrawals, withdrawals_without_passages })
+      : importSection(imported, before, { ...parameters.withdrawals, withdrawals_without_passages, again })
   return {
     title: changesTitle(report, shown),
     first: html`${first}${findings}`,

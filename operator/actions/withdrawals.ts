@@ -10,6 +10,7 @@ import { statementText } from '#core/domain/review-statements.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { PART, lawUnderOtherIds, readLaw } from '#jobs/platform/withdrawn-law.ts'
 import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
 import { type Registry, signersOf as countSigners } from '#jobs/review/reviewers.ts'
 import { idOf, knowledgeBaseNamed, versionNamed, withdrawalNamed } from './names.ts'
@@ -32,42 +33,37 @@ export interface WithdrawInput {
   /** Where it is looked for; undefined: in the active version. */
   readonly version?: string | undefined
   readonly reason: string
+  /** Reviewers state that it is other law than what is withdrawn: the withdrawal ends at once. */
+  readonly otherLaw?: boolean
 }
 
 /**
  * Takes a passage, a provision or a document out of service. It is in force on every gateway within five seconds, in
  * each version that did not decide about it.
  */
-export async function withdraw(
-  operator: Operator,
-  store: ArtifactStore,
-  input: WithdrawInput,
-  keys: readonly SigningKey[],
-): Promise<WithdrawalShown & { readonly passages: number }> {
+export async function withdraw(operator: Operator, store: ArtifactStore, input: WithdrawInput, keys: SigningKey[]) {
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  const target = await findTarget(store, await versionToSearch(operator.database, base, input.version), input)
+  const version = await versionToSearch(operator.database, base, input.version)
+  const { passages, ...target } = await findTarget(store, version, input)
   const id = randomUUID()
-  return withAudit(operator, 'withdrawal.begin', async (client) => {
+  const { reason, otherLaw } = input
+  const action = otherLaw ? 'withdrawal.other_law' : 'withdrawal.begin'
+  const begun = await withAudit(operator, action, async (client) => {
     await lockReviewers(client)
-    await assertRoom(client, base)
-    const { document, provisions, chunkId: chunk_id, label, passages } = target
-    const { reason } = input
-    const statement = statementText({
-      format: 'evidence withdrawal 1',
-      id,
-      knowledge_base: { id: base.id, slug: base.slug },
-      document,
-      provisions,
-      chunk_id,
-      label,
-      reason,
-    })
+    if (!otherLaw) await assertRoom(client, base)
+    const knowledge_base = { id: base.id, slug: base.slug }
+    const statement = statementText({ format: 'evidence withdrawal 1', id, knowledge_base, ...target, reason })
     const { signatures } = await signed(client, base.id, statement, keys)
-    const names = { document_id: document, provisions: [...provisions], chunk_id, label }
-    await insertWithdrawal(client, { id, knowledge_base_id: base.id, ...names, reason, statement, signatures })
+    const row = { ...target, id, knowledge_base_id: base.id, document_id: target.document, reason }
+    await insertWithdrawal(client, { ...row, statement, signatures })
+    if (otherLaw) await end(client, await withdrawalNamed(client, id), reason, keys)
     const { shown, detail } = await described(client, id)
     return [{ ...shown, passages }, `withdrawal:${id}`, { ...detail, passages }]
   })
+  const law = await readLaw(operator.database, store, base.id, { id, version: version.id })
+  const others = law.map((one) => one.id).filter((other) => other !== id)
+  const active = base.active_version_id ?? version.id
+  return { ...begun, also_served: await lawUnderOtherIds(law, await store.fetch(store.artifactFolder(active)), others) }
 }
 
 /** Ends a withdrawal at once: what the versions hold is served again. */
@@ -75,19 +71,20 @@ export async function restore(operator: Operator, withdrawal: string, reason: st
   return withAudit(operator, 'withdrawal.restore', async (client) => {
     await lockReviewers(client)
     const row = await withdrawalNamed(client, withdrawal)
-    const statement = statementText({
-      format: 'evidence restoration 1',
-      knowledge_base: { id: row.knowledge_base_id, slug: row.knowledge_base },
-      withdrawal: row.id,
-      withdrawal_sha256: sha256(row.statement).toString('hex'),
-      reason,
-    })
-    const { signatures, names } = await signed(client, row.knowledge_base_id, statement, keys)
-    if (!(await restoreWithdrawal(client, row.id, statement, signatures)))
-      throw new OperatorError('The withdrawal is restored already: see "operator withdrawals list".')
+    const names = await end(client, row, reason, keys)
     const { shown, detail } = await described(client, row.id)
     return [shown, `withdrawal:${row.id}`, { ...detail, signed_by: names, restored_because: reason }]
   })
+}
+
+async function end(client: Queryable, row: WithdrawalRow, reason: string, keys: readonly SigningKey[]) {
+  const knowledge_base = { id: row.knowledge_base_id, slug: row.knowledge_base }
+  const about = { withdrawal: row.id, withdrawal_sha256: sha256(row.statement).toString('hex') }
+  const statement = statementText({ format: 'evidence restoration 1', knowledge_base, ...about, reason })
+  const { signatures, names } = await signed(client, row.knowledge_base_id, statement, keys)
+  if (!(await restoreWithdrawal(client, row.id, statement, signatures)))
+    throw new OperatorError('The withdrawal is restored already: see "operator withdrawals list".')
+  return names
 }
 
 export async function showWithdrawals(operator: Operator, knowledgeBase: string | undefined, limit: number) {
@@ -142,8 +139,6 @@ async function described(client: Queryable, id: string) {
   return { shown, detail: { knowledge_base, kind, label, reason, signed_by, document, provisions, chunk_id } }
 }
 
-type WithdrawalShown = ReturnType<typeof shownOf>
-
 function shownOf(row: WithdrawalRow, registry: Registry) {
   const { id, knowledge_base, chunk_id, provisions, label, reason, created_at, restored_at } = row
   const { restoration, restoration_signatures: again } = row
@@ -172,11 +167,6 @@ function shownOf(row: WithdrawalRow, registry: Registry) {
 /** A version, and the slug of its knowledge base. */
 type SearchedVersion = Pick<VersionRow, 'id' | 'knowledge_base'>
 
-interface TargetName {
-  readonly what: string
-  readonly document?: string | undefined
-}
-
 const LISTED_MAX = 5
 const LABEL_CHARACTERS_MAX = 1_000
 
@@ -186,7 +176,7 @@ const LABEL_CHARACTERS_MAX = 1_000
  * @throws OperatorError where it is not there, or is in several documents.
  * @returns what a search leaves out, with the `label` for people and the `passages` of the version that it is.
  */
-async function findTarget(store: ArtifactStore, version: SearchedVersion, { what, document }: TargetName) {
+async function findTarget(store: ArtifactStore, version: SearchedVersion, { what, document }: WithdrawInput) {
   const folder = await store.fetch(store.artifactFolder(version.id))
   const ofDocument = document === undefined ? undefined : documentMatch(document)
   const isWhole = documentMatch(what)
@@ -210,15 +200,12 @@ async function findTarget(store: ArtifactStore, version: SearchedVersion, { what
     )
   assertOneDocument(what, found)
   const { title } = first.document
-  const target = { document: first.document.id, provisions: [], chunkId: '', passages: found.length }
+  const target = { document: first.document.id, provisions: new Array<string>(), chunk_id: '', passages: found.length }
   if (whole.length > 0) return { ...target, label: title.slice(0, LABEL_CHARACTERS_MAX) }
   const label = `${first.citation.label}, ${title}`.slice(0, LABEL_CHARACTERS_MAX)
-  if (what.startsWith('chk_')) return { ...target, label, chunkId: what }
+  if (what.startsWith('chk_')) return { ...target, label, chunk_id: what }
   return { ...target, label: label.replace(PART, ''), provisions: provisionsOf(what, found) }
 }
-
-/** What the import adds to the label of a part. */
-const PART = / \(part \d+ of \d+[^)]*\)/
 
 function documentMatch(name: string): (passage: PassageRecord) => boolean {
   const key = foldKey(name)
@@ -255,7 +242,7 @@ function assertOneDocument(what: string, found: readonly PassageRecord[]): void 
   )
 }
 
-function provisionsOf(what: string, found: readonly PassageRecord[]): readonly string[] {
+function provisionsOf(what: string, found: readonly PassageRecord[]): string[] {
   const provisions = [...new Set(found.map(({ provision }) => provision))]
   if (provisions.length > SEARCH_BOUNDS.withdrawnProvisionsMax)
     throw new OperatorError(

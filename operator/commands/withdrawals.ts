@@ -3,7 +3,7 @@ import { STORE_SETTINGS } from '#core/index/settings.ts'
 import { readSigningKey } from '#operator/actions/reviewers.ts'
 import { restore, showWithdrawals, withdraw } from '#operator/actions/withdrawals.ts'
 import type { Commands } from '#operator/command-line/command.ts'
-import { option, rows, signingKeys, text } from '#operator/command-line/inputs.ts'
+import { isGiven, option, rows, signingKeys, text } from '#operator/command-line/inputs.ts'
 import { change, group, list } from '#operator/command-line/verbs.ts'
 
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
@@ -27,15 +27,19 @@ export const commands: Commands = [
       key,
       document: option('<document>', 'id, title or address of the document that holds the provision'),
       version: option('<version>', 'where it is looked for; default: the active version'),
+      otherLaw: option('', 'state that it is other law than what is withdrawn: it is served', isGiven),
     },
     variables: STORE_SETTINGS,
     async run({ key: files, ...input }, { operator, config }) {
       const keys = await Promise.all(files.map(readSigningKey))
       const made = await withdraw(operator, openArtifactStore(config), input, keys)
+      if (input.otherLaw)
+        return [made, `Stated that the ${made.kind} "${made.label}" is other law; activate the version again.`]
       const passages = `${made.passages} ${made.passages === 1 ? 'passage' : 'passages'}`
       return [
         made,
         `Withdrew the ${made.kind} "${made.label}", ${passages} of the version; in force within 5 s.\n` +
+          made.also_served.map((sentence) => `It is still served under another id. ${sentence}\n`).join('') +
           `Next: operator build start --import IMPORT --drop-withdrawn ${made.id}\n` +
           `Or, to serve it again: operator withdrawals restore ${made.id} --reason TEXT --key FILE`,
       ]

@@ -74,10 +74,10 @@ export async function openCandidateHarness() {
       return versionIdOf(await harness.candidate(id, importId, parameters))
     },
     /** Asks with the rights of the operator, past the command line's own check, and runs the activation. */
-    async activated(version: string) {
+    async activated(version: string, kind: 'activate' | 'rollback' = 'activate') {
       const activationId = randomUUID()
       const expectedVersionId = (await activePointer(operator, id))?.version_id ?? null
-      const asked = { knowledgeBaseId: id, versionId: version, expectedVersionId, kind: 'activate' } as const
+      const asked = { knowledgeBaseId: id, versionId: version, expectedVersionId, kind }
       await insertActivation(operator, { ...asked, id: activationId, actor: 'another' })
       return runActivation(activationId)
     },

@@ -154,6 +154,14 @@ test('honest edits pass, and the page says in few words what each changes', asyn
   expect(await harness.activated(second)).toBe('done')
 })
 
+test('what many acts state is no law of one of them, and what few state is still served under another id', async () => {
+  const asked = ['--knowledge-base', harness.base.slug, '--reason', 'wrong', '--key', harness.file('first.pem')]
+  expect(await harness.cli.json('withdraw', 'Annexed Act', ...asked)).toMatchObject({ also_served: [] })
+  const few = expect.stringContaining('"Misspelt Act, § 2 Inspection, Misspelt Act" has the text of')
+  const made = await harness.cli.json('withdraw', 'Misspelt Act, § 2 Inspection', ...asked)
+  expect(made).toMatchObject({ also_served: [few, few] })
+})
+
 test('an act with prospective sections passes: those are named and not served', async () => {
   const id = await harness.createKnowledgeBase()
   const slug = `kb-${id.slice(0, 8)}`

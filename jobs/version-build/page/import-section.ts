@@ -6,8 +6,9 @@ import { importReportSchema, type ImportReport, type RecordLocation } from '#law
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 
-/** What the build decides about withdrawals, and those of which nothing was there. */
-type Withdrawals = BuildParameters['withdrawals'] & Pick<Corpus, 'withdrawals_without_passages'>
+/** What the build decides about withdrawals, those of which nothing was there, and what else was found. */
+type Withdrawals = BuildParameters['withdrawals'] &
+  Pick<Corpus, 'withdrawals_without_passages'> & { readonly again: readonly string[] }
 
 /**
  * Shows what the import left out or derived, and how its mapping differs from that of the active version.
@@ -16,7 +17,7 @@ type Withdrawals = BuildParameters['withdrawals'] & Pick<Corpus, 'withdrawals_wi
 export function importSection(
   imported: Imported,
   active: Imported | undefined,
-  { drop, restore, withdrawals_without_passages: none }: Withdrawals,
+  { drop, restore, withdrawals_without_passages: none, again }: Withdrawals,
 ): Markup {
   const without = new Set(none)
   const findings = importReportSchema.parse(imported.report)
@@ -47,12 +48,16 @@ export function importSection(
     )}
     ${listOf('Withdrawals whose passages were left out', drop.filter(({ id }) => !without.has(id)).map(withdrawalShown))}
     ${listOf(
-      'Withdrawals that left nothing out: the text is gone or changed, or stands there under another id',
+      'Withdrawals that left nothing out: their ids are gone',
       drop.filter(({ id }) => without.has(id)).map(withdrawalShown),
     )}
     ${listOf(
       'Withdrawals that this version ends for itself: what they name is served again',
       restore.map((id) => [id, 'restored']),
+    )}
+    ${listOf(
+      'Withdrawn law under another id: the activation is refused until it is decided',
+      again.map((sentence) => ['', sentence]),
     )}
     ${
       active === undefined
@@ -62,9 +67,9 @@ export function importSection(
 }
 
 function withdrawalShown(withdrawal: Withdrawals['drop'][number]): readonly [place: string, text: string] {
-  const { id, document, chunk_id: chunk, provisions } = withdrawal
-  if (chunk !== '') return [id, `passage ${chunk} of document ${document}`]
-  return [id, provisions.length === 0 ? `document ${document}` : `provision of document ${document}`]
+  const { id, document, chunk_id: chunk, provisions, label = 'without a label' } = withdrawal
+  if (chunk !== '') return [id, `${label}: passage ${chunk} of document ${document}`]
+  return [id, `${label}: ${provisions.length === 0 ? '' : 'provision of '}document ${document}`]
 }
 
 /** Sources without characters of law, such as JSONL, have no share. */

@@ -116,11 +116,14 @@ describe('The page of a later version', () => {
 
 test('the page tells withdrawals that left something out from those that left nothing out', () => {
   const [first, second, document] = [randomUUID(), randomUUID(), randomUUID()]
-  const drop = [first, second].map((id) => ({ id, document, provisions: [], chunk_id: `chk_${id}` }))
-  const withdrawals = { drop, restore: [], withdrawals_without_passages: [second] }
+  const drop = [first, second].map((id) => ({ id, document, provisions: [], chunk_id: `chk_${id}`, label: 'Rule 1' }))
+  const withdrawals = { drop, restore: [], withdrawals_without_passages: [second], again: ['Rule 1 is Rule 2.'] }
   const { source } = importSection({ mapping: {}, report: EMPTY_REPORT }, undefined, withdrawals)
   const [, out = '', nothing = ''] =
     /left out(.*?)Withdrawals that left nothing out(.*?)Withdrawals that/s.exec(source) ?? []
   expect([out.includes(first), out.includes(second)]).toEqual([true, false])
   expect([nothing.includes(first), nothing.includes(second)]).toEqual([false, true])
+  expect(out).toContain('Rule 1: passage')
+  expect(textOf(source)).toContain('Withdrawn law under another id: the activation is refused until it is decided: 1')
+  expect(source).toContain('Rule 1 is Rule 2.')
 })
