@@ -6,13 +6,13 @@ import { hash } from 'node:crypto'
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (value !== null && typeof value === 'object') {
-    const entries = Object.entries(value)
-      .filter(([, inner]) => inner !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  let fields = ''
+  for (const key of Object.keys(value).sort()) {
+    const inner: unknown = Reflect.get(value, key)
+    if (inner !== undefined) fields += `${fields === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(inner)}`
   }
-  return JSON.stringify(value)
+  return `{${fields}}`
 }
 
 export function sha256(bytes: Uint8Array | string): Buffer {

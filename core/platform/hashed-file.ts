@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 
 export type FileDigest = Awaited<ReturnType<typeof digestFile>>
@@ -67,17 +66,22 @@ export async function sizeOf(path: string): Promise<number> {
   )
 }
 
-/** Size and SHA-256 (lower-case hex) of an existing file, read as a stream. */
+/** Size and SHA-256 (lower-case hex) of an existing file, read in blocks. */
 export async function digestFile(path: string, signal?: AbortSignal) {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const chunk of createReadStream(path, {
-    highWaterMark: BUFFER_BYTES,
-    ...(signal === undefined ? {} : { signal }),
-  })) {
-    if (!(chunk instanceof Uint8Array)) continue
-    hash.update(chunk)
-    bytes += chunk.length
+  const file = await open(path)
+  try {
+    const { size } = await file.stat()
+    const block = Buffer.allocUnsafe(Math.min(size + 1, BUFFER_BYTES))
+    for (;;) {
+      signal?.throwIfAborted()
+      const { bytesRead } = await file.read(block, 0, block.length)
+      if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') }
+      hash.update(block.subarray(0, bytesRead))
+      bytes += bytesRead
+    }
+  } finally {
+    await file.close()
   }
-  return { bytes, sha256: hash.digest('hex') }
 }

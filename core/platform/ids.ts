@@ -1,4 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { sha256 } from './digest.ts'
 
 declare const brand: unique symbol
 
@@ -40,7 +41,5 @@ export function derivedUuid(kind: string, ...parts: readonly string[]): string {
 
 /** SHA-256 over length-prefixed parts, so that no two lists of parts collide by concatenation. */
 function digestOf(parts: readonly string[]): Buffer {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
-  return hash.digest()
+  return sha256(parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join(''))
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { facetsSchema } from '#core/index/facets/layout.ts'
-import { passageRecordSchema, type PassageRecord } from '#core/index/passages/record.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { actsOf, facetsOf } from '#law/import/staging/facets-and-acts.ts'
@@ -85,15 +85,14 @@ async function writeSorted(context: ImportContext, imported: ImportedCorpus): Pr
   )
 }
 
-const recordSchema = passageRecordSchema.omit({ position: true }).strip()
-
 function* sortedPassages({ staging, passages, dropped }: ImportedCorpus): Generator<PassageRecord> {
   for (const kept of recordsInRowOrder(staging)) {
     for (const passage of passages.passagesOf(kept)) {
       if (dropped.chunkIds.has(passage.chunk_id)) continue
-      const position = { ordinal: passage.ordinal, document_passages: kept.document_passages }
+      // The import checked the record, and the artifact's writer checks it again.
+      const { ordinal, document_key: _, effective_to: __, lineage: ___, ...record } = passage
       const document = { ...passage.document, revision_id: kept.revision_id }
-      yield { ...recordSchema.parse(passage), document, position }
+      yield { ...record, document, position: { ordinal, document_passages: kept.document_passages } }
     }
   }
 }

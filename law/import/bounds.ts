@@ -45,6 +45,8 @@ export const IMPORT_BOUNDS = {
   referencesPerRecordMax: 8,
   /** Vocabularies in memory. Sources arrive act by act, and a vocabulary takes about 1.5 ms to create. */
   vocabulariesMax: 64,
+  /** Keys, dates, labels and the like whose reading is remembered, of each kind. */
+  rememberedTextsMax: 1_000,
 
   // Staging.
   /** Page cache of the staging file of an import. */

@@ -39,15 +39,16 @@ export function coverageOf(
   const remainder: { line: number; xpath: string; text: string }[] = []
   for (const text of tree.texts) {
     let missed = ''
+    characters += withoutSpace(text.value).length
     for (let at = 0; at < text.value.length; at += 1) {
+      const isHeld = holders[text.start + at] === 1
+      if (isHeld && missed === '') continue
       if (/\s/.test(text.value.charAt(at))) {
         if (missed !== '') missed += ' '
-        continue
+      } else if (!isHeld) {
+        uncovered += 1
+        missed += text.value.charAt(at)
       }
-      characters += 1
-      if (holders[text.start + at] === 1) continue
-      uncovered += 1
-      missed += text.value.charAt(at)
     }
     if (missed.trim() !== '' && remainder.length < READER_BOUNDS.remainderMax)
       remainder.push({

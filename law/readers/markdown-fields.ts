@@ -1,4 +1,5 @@
 import { foldCode, foldKey } from '#core/identity/fold.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import type { DateRule, DocumentFields, ReaderLoss } from './document.ts'
 import { dated, dayIn, endIn, languageTag, type ReadTree } from './format.ts'
 import { lastAmendment } from './german-citation.ts'
@@ -187,10 +188,16 @@ const READ_CHARACTERS = 40_000
 /** Share of the words of a text that its language's short words make at least. */
 const SHARE_MIN = 0.05
 
+const WORDS_MAX = 5_000
+const wordsIn = memoized((run): readonly string[] => foldKey(run).match(/\p{L}+/gu) ?? [], WORDS_MAX)
+
 /** Returns the language of its country that a text is in; undefined where the country is not known, or none fits. */
 function languageOf(country: string, text: string): string | undefined {
   const languages = (COUNTRIES.get(foldKey(country)) ?? '').split(',')
-  const words: readonly string[] = foldKey(text.slice(0, READ_CHARACTERS)).match(/\p{L}+/gu) ?? []
+  const words = text
+    .slice(0, READ_CHARACTERS)
+    .split(/[ \n\r\t]+/)
+    .flatMap(wordsIn)
   const counts = languages.map((language) => {
     const own = SETS.get(language)
     return { language, count: words.filter((word) => own?.has(word)).length }

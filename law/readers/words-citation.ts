@@ -1,10 +1,14 @@
 import { foldKey } from '#core/identity/fold.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { numberIn, type CitedProvision } from './format.ts'
 import NAMES from './names/words.json' with { type: 'json' }
 
 /** Words by which a kind of provision is cited where its number alone does not say it. */
 const WORDS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.cited))
+const KEYS_MAX = 1_000
+/** Titles and numbers come again and again. */
+const keyOf = memoized(foldKey, KEYS_MAX)
 /** A longer title is cut where a provision is cited by it. */
 export const CITED_TITLE_CHARACTERS_MAX = 160
 
@@ -16,7 +20,7 @@ export function wordsCitation(provision: CitedProvision, fields: DocumentFields,
   const name = (fields.title ?? fields.identifier ?? '').slice(0, CITED_TITLE_CHARACTERS_MAX).trim()
   const place = placeOf(provision)
   // A page repeats its title as its first heading.
-  const own = foldKey(place) === foldKey(name) ? '' : place
+  const own = keyOf(place) === keyOf(name) ? '' : place
   const outer = provision.around
     .filter(({ kind }) => ['annex', 'schedule', 'section', 'article'].includes(kind))
     .map((each) => placeOf({ ...each, around: [] }))
@@ -62,7 +66,7 @@ export function aliasOf(name: string): string {
 }
 
 function slugOf(identifier: string): string {
-  return foldKey(identifier)
+  return keyOf(identifier)
     .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
     .replaceAll(/^-|-$/g, '')
     .slice(0, 100)

@@ -6,7 +6,7 @@ import { mappingOf } from '#law/import/corpus/corpus-mapping.ts'
 import { REQUIRED_FIELDS, alternativesOf, readMapping } from '#law/import/mapping/mapping.ts'
 import { createFieldReader } from '#law/import/passage/fields.ts'
 import { passagesOf } from '#law/import/passage/passage.ts'
-import { itemsOf, stagedOf, type StageInput } from '#law/import/passage/stager.ts'
+import { createSourceReader, stagedOf, type StageInput } from '#law/import/passage/stager.ts'
 import type { SourceSnapshot } from '#law/import/record/record.ts'
 import { shareOf } from '#law/readers/coverage.ts'
 import { SOURCE_YAML, listSource } from '#law/sources/list.ts'
@@ -61,7 +61,7 @@ async function draftOf(snapshot: SourceSnapshot, input: StageInput) {
   const [missing, notes] = [new Set<string>(), new Set<string>()]
   const cut: CutPassage['passage'][] = []
   let read = 'read'
-  for await (const item of itemsOf(snapshot, input)) {
+  for await (const item of createSourceReader(input)(snapshot)) {
     if (item.kind === 'coverage') read = `${(shareOf(item.coverage) * 100).toFixed(2)} % of its text is read`
     else if (item.kind === 'warning') notes.add(item.message)
     else if (item.kind === 'fault') notes.add(item.reason)

@@ -1,3 +1,4 @@
+import { memoized } from '#core/platform/memoized.ts'
 import { FUNCTION_WORDS } from './function-words.ts'
 import { indexWords, isStemmed } from './index-words.ts'
 import { stemmerOf } from './stemmers.ts'
@@ -9,8 +10,12 @@ const TERM_UNITS_MAX = 64
 const QUERY_WORDS_MAX = 256
 
 const PRIMARY_SUBTAG_UNITS_MAX = 8
+/** Languages of one version that are in memory. */
+const LANGUAGES_MAX = 100
 /** Words per language whose terms are cached. A full cache is cleared as a whole. */
 const MEMORY_WORDS_MAX = 50_000
+/** Texts per language whose terms are remembered: the revisions of a document mostly repeat each other. */
+export const MEMORY_TEXTS_MAX = 4_000
 
 type TermsOfWord = (word: string) => readonly string[]
 
@@ -71,27 +76,15 @@ export function analyze(text: string, language: string, wanted: (word: string) =
 }
 
 /**
- * `analyze` for many passages, with a cache of terms. Questions must not use it: none of their words may be retained.
+ * `analyze` for many passages, with a memory of words and texts. Questions must not use it: none of their words may be
+ * retained.
  */
-export function createAnalyzer(): (text: string, language: string) => string[] {
-  const languages = new Map<string, TermsOfWord>()
-  return (text, language) => {
-    const known = languages.get(language) ?? memoized(termsOfWordIn(language))
-    languages.set(language, known)
-    return termsOfText(text, known)
-  }
-}
-
-function memoized(termsOf: TermsOfWord): TermsOfWord {
-  const memory = new Map<string, readonly string[]>()
-  return (word) => {
-    const known = memory.get(word)
-    if (known !== undefined) return known
-    if (memory.size >= MEMORY_WORDS_MAX) memory.clear()
-    const terms = termsOf(word)
-    memory.set(word, terms)
-    return terms
-  }
+export function createAnalyzer(): (text: string, language: string) => readonly string[] {
+  const ofLanguage = memoized((language) => {
+    const termsOf = memoized(termsOfWordIn(language), MEMORY_WORDS_MAX)
+    return memoized((text) => termsOfText(text, termsOf), MEMORY_TEXTS_MAX)
+  }, LANGUAGES_MAX)
+  return (text, language) => ofLanguage(language)(text)
 }
 
 function termsOfText(text: string, termsOf: TermsOfWord): string[] {

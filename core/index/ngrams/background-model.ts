@@ -13,7 +13,7 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { COVERING_PASSAGES, DOCUMENT_CANDIDATES, coverageOf, ngramQuestion, heldNgrams } from './coverage.ts'
 import type { Coverage } from './coverage.ts'
 import type { BackgroundModel } from './layout.ts'
-import { ngramWords, type NgramsReader } from './reader.ts'
+import { ngramWords, textOf, type NgramsReader } from './reader.ts'
 
 /** What of a version its background model is measured on. */
 export interface BackgroundIndex extends Pick<PassagesReader, 'passage'> {
@@ -28,6 +28,8 @@ export interface BackgroundIndex extends Pick<PassagesReader, 'passage'> {
 const PASSAGES_MIN = 8
 /** Passages whose words the questions are drawn from. */
 const POOL_MAX = 256
+/** Rows whose n-grams are remembered. */
+const REMEMBERED_ROWS_MAX = 4_096
 /** Of each of both kinds. */
 const QUESTIONS = 200
 /** Words of the shortest and the longest question. */
@@ -103,8 +105,8 @@ function createSearcher(index: BackgroundIndex): (words: readonly Drawn[], withh
   const ngramsOf = (row: number): Int32Array => {
     const known = ofRow.get(row)
     if (known !== undefined) return known
-    const hashes = Int32Array.from(new Set(ngramHashes(ngramWords(index.passage(row)))))
-    if (ofRow.size < POOL_MAX) ofRow.set(row, hashes)
+    const hashes = Int32Array.from(new Set(ngramHashes(ngramWords(textOf(index.passage(row))))))
+    if (ofRow.size < REMEMBERED_ROWS_MAX) ofRow.set(row, hashes)
     return hashes
   }
   const byDocument = new Set(documents).size >= WITHHELD_DOCUMENTS_MIN

@@ -30,16 +30,21 @@ export function openNgrams(folder: string, rows: number, passage: PassageText, p
     /** Rows with an n-gram, about. */
     frequency: ngramFrequencies(parts.read(wholeFile(join(folder, 'grams.frequencies'), 2 ** bits)), bits),
     /** N-grams of a row's passage, with repetitions; see `ngramHashes`. */
-    ofRow: (row: number): Int32Array => ngramHashes(words?.ofRow(row) ?? ngramWords(passage(row))),
+    ofRow: (row: number): Int32Array => ngramHashes(words?.ofRow(row) ?? ngramWords(textOf(passage(row)))),
     close: () => words?.close(),
   }
 }
 
 type PassageText = (row: number) => Pick<PassageRecord, 'heading' | 'text'>
 
-/** The words that a passage's n-grams are of, with spaces between. */
-export function ngramWords({ heading, text }: ReturnType<PassageText>): string {
-  return indexWords(`${heading}\n${text}`).join(' ')
+/** The text that a passage's n-grams are of. */
+export function textOf({ heading, text }: ReturnType<PassageText>): string {
+  return `${heading}\n${text}`
+}
+
+/** Its words, with spaces between. */
+export function ngramWords(text: string): string {
+  return indexWords(text).join(' ')
 }
 
 function openRowWords(folder: string, rows: number, bytes: number, parts: ResidentParts) {

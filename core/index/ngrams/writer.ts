@@ -1,8 +1,9 @@
 import { join } from 'node:path'
+import { MEMORY_TEXTS_MAX } from '#core/index/analysis/analyzer.ts'
 import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { NGRAM_BITS_MAX, NGRAM_BITS_MIN, encodedFrequency, ngramSlot, type NgramsDescription } from './layout.ts'
 import { measureBackgroundModel } from './background-model.ts'
-import { ngramFrequencies, ngramWords } from './reader.ts'
+import { ngramFrequencies, ngramWords, textOf } from './reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -10,6 +11,7 @@ import { openPassagesReader } from '#core/index/passages/reader.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import { writeHashed, type FileDigest } from '#core/platform/hashed-file.ts'
 
 /** A passage has about thirty n-grams that few others have. */
@@ -25,11 +27,12 @@ export function createNgramsWriter(rows: number) {
   /** The last row, from 1, that each slot was counted for. */
   const last = new Uint32Array(2 ** bits)
   const offsets = new Float64Array(rows + 1)
+  const wordsOf = memoized(ngramWords, MEMORY_TEXTS_MAX)
   let row = 0
   return {
     /** Counts the next row. @returns its bytes in `grams.words`. */
     add(passage: Pick<PassageRecord, 'heading' | 'text'>) {
-      const words = ngramWords(passage)
+      const words = wordsOf(textOf(passage))
       const bytes = Buffer.from(words)
       offsets[row + 1] = (offsets[row] ?? 0) + bytes.length
       row += 1

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { fold } from '#core/index/analysis/words.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import { familyOf, type ActMention } from '#law/citations/citation.ts'
 import { SOCIAL_VOLUMES } from '#law/citations/grammars/de.ts'
 import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
@@ -73,12 +73,7 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   const languages = new Set((version.languages ?? []).map((tag) => tag.split('-', 1)[0] ?? '').map(oneNorwegian))
   const isForeign = [...languages].some((code) => LANGUAGES.has(code))
   const inflected: Node = { next: new Map(), name: undefined }
-  const stems = new LRUCache<string, string>({ max: STEMS_MAX })
-  const stem = (word: string): string => {
-    const known = stems.get(word) ?? stemOf(word, languages)
-    stems.set(word, known)
-    return known
-  }
+  const stem = memoized((word) => stemOf(word, languages), STEMS_MAX)
   // The names of places are read once, before the first question.
   if (version.jurisdictions !== undefined) readPlace(lex('a'), 0)
   if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))

@@ -1,4 +1,6 @@
+import { memoized } from '#core/platform/memoized.ts'
 import { utcDay } from '#core/platform/time.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
@@ -7,13 +9,13 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
  * including impossible days and days with a time. Law takes effect on a day of its jurisdiction's zone: the UTC day of
  * an instant may be another one.
  */
-export function instantOf(written: string): string | undefined {
+export const instantOf = memoized((written): string | undefined => {
   // There is no year 0, and Postgres stores none.
   if (!DAY.test(written) || written.startsWith('0000')) return undefined
   const ms = Date.parse(`${written}T00:00:00Z`)
   // `Date` turns 30 February into a day in March instead of rejecting it.
   return Number.isNaN(ms) || utcDay(new Date(ms)) !== written ? undefined : new Date(ms).toISOString()
-}
+}, IMPORT_BOUNDS.rememberedTextsMax)
 
 export function dateFault(written: string): string {
   return /^\d{4}-\d{2}-\d{2}[T\s]/.test(written)

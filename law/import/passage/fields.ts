@@ -3,6 +3,7 @@ import { VERIFICATION_STATUSES, type VerificationStatus } from '#core/index/pass
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { foldCode, foldKey, type FoldedKey } from '#core/identity/fold.ts'
 import { hasMixedWord } from '#core/identity/look-alikes.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { slugOf } from '#law/readers/heading-anchors.ts'
@@ -181,7 +182,7 @@ function fieldsOf(
     return lost('act is not an act id (scheme:name, as in celex:32016R0679)')
   if (actId === undefined && value('aliases') !== '') return lost('aliases without an act')
 
-  const documentKey = foldKey(value('document_key'))
+  const documentKey = keyOf(value('document_key'))
   if (documentKey === '') return lost('document_key missing')
   const act = actId === undefined ? undefined : { id: actId, aliases }
   const named = mapping.fields.reference === undefined ? 'citation_label' : 'reference'
@@ -196,9 +197,9 @@ function fieldsOf(
     act,
     reference: value('reference') || undefined,
     references: referencesOf(act, value(named)),
-    provision: foldKey(value('provision') || value('citation_label')),
+    provision: keyOf(value('provision') || value('citation_label')),
     language,
-    jurisdiction: foldCode(value('jurisdiction')),
+    jurisdiction: codeOf(value('jurisdiction')),
     subjects: subjectsOf(value('subjects')),
     status: status.data,
     heading: value('heading') || undefined,
@@ -264,21 +265,26 @@ function lengthFault(value: (name: FieldName) => string): string | undefined {
   return subject === undefined ? undefined : `subjects longer than ${SEARCH_BOUNDS.filterValueCharactersMax} characters`
 }
 
-function isHttpUrl(url: string): boolean {
-  return /^https?:\/\/[^\s/]/.test(url) && !/[\s\p{Cc}<>"\\^`{|}]/u.test(url) && URL.canParse(url)
-}
+/** `foldKey` of what sources repeat. */
+export const keyOf = memoized(foldKey, IMPORT_BOUNDS.rememberedTextsMax)
+const codeOf = memoized(foldCode, IMPORT_BOUNDS.rememberedTextsMax)
+
+const isHttpUrl = memoized(
+  (url) => /^https?:\/\/[^\s/]/.test(url) && !/[\s\p{Cc}<>"\\^`{|}]/u.test(url) && URL.canParse(url),
+  IMPORT_BOUNDS.rememberedTextsMax,
+)
 
 /** Returns the canonical form (RFC 5646, section 4.5): `EN-gb` becomes `en-GB`. */
-function canonicalLanguage(tag: string): string | undefined {
+const canonicalLanguage = memoized((tag): string | undefined => {
   try {
     return Intl.getCanonicalLocales(tag)[0]
   } catch {
     return undefined
   }
-}
+}, IMPORT_BOUNDS.rememberedTextsMax)
 
 function subjectsOf(written: string): readonly FoldedKey[] {
-  return [...new Set(written.split(',').map(foldKey))].filter((subject) => subject !== '').sort()
+  return [...new Set(written.split(',').map(keyOf))].filter((subject) => subject !== '').sort()
 }
 
 function lineageOf(fields: MappedValues['fields']): Readonly<Record<string, string>> {

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import {
   canonicalReference,
@@ -6,10 +5,14 @@ import {
   parseReference,
   referencesIn,
   type ActAliases,
+  type Reference,
 } from '#law/citations/parser.ts'
 import { foldKey } from '#core/identity/fold.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { codePointsOf } from '#law/readers/text.ts'
+
+const REMEMBERED = IMPORT_BOUNDS.rememberedTextsMax
 
 /** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
 const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
@@ -34,17 +37,21 @@ export function aliasesOf(written: string): string[] {
  * belongs to the record's act. A provision of another act is ignored.
  */
 export function createReferenceReader(): (act: ActEntry | undefined, written: string) => readonly string[] {
-  const common = createActAliases([])
-  const vocabularyOf = createVocabularies()
+  const common = parserWith(createActAliases([]))
+  const parserOf = createVocabularies(parserWith)
   return (act, written) => {
     const provisions = written.split(';', IMPORT_BOUNDS.referencesPerRecordMax).flatMap((one) => {
       const provision =
-        provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
+        provisionOf(act, common(one)) ?? (act === undefined ? undefined : provisionOf(act, parserOf(act)(one)))
       return provision === undefined ? [] : [provision]
     })
     if (provisions.length > 0) return [...new Set(provisions)].sort()
     return act === undefined ? [] : [act.id]
   }
+}
+
+function parserWith(vocabulary: ActAliases) {
+  return memoized((one) => (one.trim() === '' ? undefined : parseReference(one, vocabulary)), REMEMBERED)
 }
 
 /** Says why no question can name a record by the reference that its source writes, or returns undefined. */
@@ -54,38 +61,38 @@ export function createNameCheck(): (record: {
   readonly reference: string | undefined
   readonly references: readonly string[]
 }) => string | undefined {
-  const vocabularyOf = createVocabularies()
+  const namedOf = createVocabularies((vocabulary) =>
+    memoized((form) => {
+      const { certain, ifHeld } = referencesIn(form, vocabulary)
+      return [...certain, ...ifHeld].map((each) => canonicalReference(each.reference))
+    }, REMEMBERED),
+  )
   return ({ act, label, reference, references }) => {
     if (reference === undefined) return undefined
     const provisions = references.filter((each) => each.includes('#'))
-    const aliases = act === undefined ? undefined : vocabularyOf(act)
     const forms = [
       label,
       reference,
       ...(act?.aliases ?? []).flatMap((name) => [`${reference} ${name}`, `${reference} of ${name}`]),
     ]
-    const isAsked = (form: string): boolean => {
-      const { certain, ifHeld } = referencesIn(form, aliases ?? createActAliases([]))
-      return [...certain, ...ifHeld].some((each) => provisions.includes(canonicalReference(each.reference)))
-    }
-    const isNamed = provisions.length > 0 && (act === undefined || forms.some(isAsked))
-    return isNamed ? undefined : `no question can name it: "${reference}" names no provision of its act`
+    const isAsked = (form: string): boolean =>
+      act === undefined || namedOf(act)(form).some((each) => provisions.includes(each))
+    return provisions.length > 0 && forms.some(isAsked)
+      ? undefined
+      : `no question can name it: "${reference}" names no provision of its act`
   }
 }
 
-/** Returns the alias table of one act, without the common names. The most recently used tables are cached. */
-function createVocabularies(): (act: ActEntry) => ActAliases {
-  const kept = new LRUCache<string, ActAliases>({ max: IMPORT_BOUNDS.vocabulariesMax })
-  return ({ id, aliases }) => {
-    const key = JSON.stringify([id, aliases])
-    const vocabulary = kept.get(key) ?? createActAliases([id, ...aliases].map((alias) => [alias, id] as const))
-    kept.set(key, vocabulary)
-    return vocabulary
-  }
+/** Returns what is made of the alias table of an act, without the common names. That of some acts is remembered. */
+function createVocabularies<Made>(make: (vocabulary: ActAliases) => Made): (act: ActEntry) => Made {
+  const madeOf = memoized((names) => {
+    const [id = '', ...aliases] = names.split('\0')
+    return make(createActAliases([id, ...aliases].map((alias) => [alias, id] as const)))
+  }, IMPORT_BOUNDS.vocabulariesMax)
+  return ({ id, aliases }) => madeOf([id, ...aliases].join('\0'))
 }
 
-function provisionOf(act: ActEntry | undefined, written: string, vocabulary: ActAliases): string | undefined {
-  const parsed = written.trim() === '' ? undefined : parseReference(written, vocabulary)
+function provisionOf(act: ActEntry | undefined, parsed: Reference | undefined): string | undefined {
   if (parsed === undefined || parsed.path.length === 0) return undefined
   // An unlisted name in the label of a known act is a name of that act.
   const isOwn = act === undefined || parsed.act === undefined || parsed.act === act.id || parsed.act.startsWith('name:')

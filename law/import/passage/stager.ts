@@ -1,4 +1,3 @@
-import { foldKey } from '#core/identity/fold.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
@@ -8,7 +7,7 @@ import { sourceAnchor } from '#law/import/parts/anchor.ts'
 import { partsOf, type TextPart } from '#law/import/parts/parts.ts'
 import type { SourceRecord, SourceSnapshot } from '#law/import/record/record.ts'
 import { jsonlRecords } from '#law/import/record/jsonl.ts'
-import { lawRecords } from '#law/import/record/law.ts'
+import { createLawReader } from '#law/import/record/law.ts'
 import { markdownRecords } from '#law/import/record/markdown.ts'
 import type { Finding } from '#law/import/report/findings.ts'
 import { locationOf, shownLocation, type RecordLocation } from '#law/import/report/report.ts'
@@ -17,7 +16,7 @@ import type { StagedRow, Staging } from '#law/import/staging/staging.ts'
 import { sameApartFromSpace } from '#law/readers/text.ts'
 import { FORMATS_OF_SOURCES } from '#law/sources/list.ts'
 import { instantOf } from '../mapping/dates.ts'
-import { createFieldReader, type RecordFields, type Unusable } from './fields.ts'
+import { createFieldReader, keyOf, type RecordFields, type Unusable } from './fields.ts'
 import { isQuoteVerified } from './quote-verification.ts'
 import { hashOf, identityOf, lawOf, sourceIdOf, writtenIn } from './identity.ts'
 import { createNameCheck } from './references.ts'
@@ -44,6 +43,7 @@ export async function* stageSources(
   file: StagedRecordsFile | undefined,
 ): AsyncGenerator<Finding> {
   const { mapping, snapshots, signal, leftOut = [] } = input
+  const itemsOf = createSourceReader(input)
   const stage = createStager(input, staging, file)
   const format = FORMATS_OF_SOURCES[mapping.format]
   for (const source of leftOut) {
@@ -53,7 +53,7 @@ export async function* stageSources(
   for (const [index, snapshot] of snapshots.entries()) {
     const source = snapshot.sourceName
     yield { kind: 'file' }
-    for await (const item of itemsOf(snapshot, input)) {
+    for await (const item of itemsOf(snapshot)) {
       signal?.throwIfAborted()
       if (item.kind === 'record' || item.kind === 'fault') input.onRecord?.()
       if (item.kind === 'record') yield* await stage(item, index, snapshot)
@@ -67,14 +67,15 @@ export async function* stageSources(
   await file?.flush()
 }
 
-export function itemsOf(snapshot: SourceSnapshot, { mapping, snapshots, signal }: StageInput) {
+export function createSourceReader({ mapping, snapshots, signal }: StageInput) {
+  const known = readFieldsOf(mapping)
   switch (mapping.format) {
     case 'jsonl':
-      return jsonlRecords(snapshot.path, signal)
+      return ({ path }: SourceSnapshot): AsyncGenerator<SourceItem> => jsonlRecords(path, signal)
     case 'markdown':
-      return markdownRecords(snapshot.path, readFieldsOf(mapping))
+      return ({ path }: SourceSnapshot): AsyncGenerator<SourceItem> => markdownRecords(path, known)
     case 'law':
-      return lawRecords(snapshot, readFieldsOf(mapping), snapshots)
+      return createLawReader(known, snapshots)
     default:
       return mapping.format satisfies never
   }
@@ -242,8 +243,8 @@ function rowOf(
     served: status === 'verified',
     label: fields.label,
     provision: hashOf([fields.provision]),
-    cited: hashOf([foldKey(citedAs(record, fields))]),
-    anchor: publisherFragment === undefined ? null : hashOf([foldKey(`${canonicalUrl}#${publisherFragment}`)]),
+    cited: hashOf([keyOf(citedAs(record, fields))]),
+    anchor: publisherFragment === undefined ? null : hashOf([keyOf(`${canonicalUrl}#${publisherFragment}`)]),
     text: hashOf([record.text.trim().replaceAll(/\s+/g, ' ')]),
     effective_at: Date.parse(fields.effectiveAt),
     effective_to: effectiveTo === undefined ? null : Date.parse(effectiveTo),

@@ -15,19 +15,28 @@ import { originalName, originalOf } from './originals.ts'
 import type { SourceItem, SourceRecord, SourceSnapshot } from './record.ts'
 
 /**
- * Yields the records of a file of published law: one for each provision that a reader makes a passage, and what it
- * warns of, omits and does not account for. Markdown with documented front matter is read as `markdownRecords` does.
- * The original of a corrected draft yields nothing where the draft is one of it and gives records: it holds its text.
+ * Returns a function that yields the records of a file of published law: one for each provision that a reader makes a
+ * passage, and what it warns of, omits and does not account for. Markdown with documented front matter is read as
+ * `markdownRecords` does. The original of a corrected draft yields nothing where the draft is one of it and gives
+ * records: it holds its text.
  * @param known the fields of front matter that the mapping reads or ignores. @param snapshots all files of the import.
  */
-export async function* lawRecords(
+export function createLawReader(
+  known: ReadonlySet<string>,
+  snapshots: readonly SourceSnapshot[],
+): (snapshot: SourceSnapshot) => AsyncGenerator<SourceItem> {
+  const drafts = new Map(snapshots.toReversed().map((draft) => [originalName(draft.sourceName), draft]))
+  return (snapshot) => lawRecords(snapshot, drafts.get(snapshot.sourceName), known, snapshots)
+}
+
+async function* lawRecords(
   { path, sourceName }: SourceSnapshot,
+  draft: SourceSnapshot | undefined,
   known: ReadonlySet<string>,
   snapshots: readonly SourceSnapshot[],
 ): AsyncGenerator<SourceItem> {
   let read: ReadDocument
   try {
-    const draft = snapshots.find((other) => originalName(other.sourceName) === sourceName)
     if (draft !== undefined && (await holdsRecords(draft, known, snapshots))) return
     const bytes = await readBytes(path)
     if (recognised(sourceName, bytes) === 'markdown' && hasOwnFields(bytes)) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ngramHashes } from '#core/index/analysis/ngrams.ts'
-import { ngramWords, openNgrams } from '#core/index/ngrams/reader.ts'
+import { ngramWords, openNgrams, textOf } from '#core/index/ngrams/reader.ts'
 import { rowOrder } from '#core/index/format/row-checks.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { parsedJson } from '#core/platform/json.ts'
@@ -21,7 +21,7 @@ test('a row has the n-grams of its passage, of an artifact of an earlier release
     const { folder } = await buildTestArtifact({ rows, store, embedding: null })
     const opened = () =>
       openNgrams(folder, rows.length, (row) => rows[row]?.record ?? testPassage(row), createResidentParts())
-    const expected = rows.map(({ record }) => [...ngramHashes(ngramWords(record))])
+    const expected = rows.map(({ record }) => [...ngramHashes(ngramWords(textOf(record)))])
     const found = () => expected.map((_, row) => [...opened().ofRow(row)])
     expect(found()).toEqual(expected)
     expect(expected.map(({ length }) => length).toSorted((a, b) => a - b)[0]).toBe(0)
