@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { open, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { open, readFile, stat } from 'node:fs/promises'
+import { sha256 } from './digest.ts'
 
 export type FileDigest = Awaited<ReturnType<typeof digestFile>>
 
@@ -66,22 +68,21 @@ export async function sizeOf(path: string): Promise<number> {
   )
 }
 
-/** Size and SHA-256 (lower-case hex) of an existing file, read in blocks. */
+/** Size and SHA-256 (lower-case hex) of an existing file; a large one is read as a stream. */
 export async function digestFile(path: string, signal?: AbortSignal) {
+  if ((await stat(path)).size <= BUFFER_BYTES) {
+    const all = await readFile(path, { signal })
+    return { bytes: all.length, sha256: sha256(all).toString('hex') }
+  }
   const hash = createHash('sha256')
   let bytes = 0
-  const file = await open(path)
-  try {
-    const { size } = await file.stat()
-    const block = Buffer.allocUnsafe(Math.min(size + 1, BUFFER_BYTES))
-    for (;;) {
-      signal?.throwIfAborted()
-      const { bytesRead } = await file.read(block, 0, block.length)
-      if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') }
-      hash.update(block.subarray(0, bytesRead))
-      bytes += bytesRead
-    }
-  } finally {
-    await file.close()
+  for await (const chunk of createReadStream(path, {
+    highWaterMark: BUFFER_BYTES,
+    ...(signal === undefined ? {} : { signal }),
+  })) {
+    if (!(chunk instanceof Uint8Array)) continue
+    hash.update(chunk)
+    bytes += chunk.length
   }
+  return { bytes, sha256: hash.digest('hex') }
 }

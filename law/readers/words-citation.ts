@@ -7,7 +7,6 @@ import NAMES from './names/words.json' with { type: 'json' }
 /** Words by which a kind of provision is cited where its number alone does not say it. */
 const WORDS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.cited))
 const KEYS_MAX = 1_000
-/** Titles and numbers come again and again. */
 const keyOf = memoized(foldKey, KEYS_MAX)
 /** A longer title is cut where a provision is cited by it. */
 export const CITED_TITLE_CHARACTERS_MAX = 160

@@ -48,20 +48,24 @@ export async function* draftFiles({ source, mappingFile }: Pick<DemoCorpus, 'sou
   const mapping = { ...stated, fields }
   const { files } = await listSource(source, mapping.format)
   const input = { mapping, snapshots: files.map((file) => ({ ...file, id: file.sourceName })), knowledgeBaseId: '' }
+  const itemsOf = createSourceReader(input)
   for (const snapshot of input.snapshots)
-    if (only === undefined || only === snapshot.sourceName) yield await draftOf(snapshot, input)
+    if (only === undefined || only === snapshot.sourceName) yield await draftOf(snapshot, input, itemsOf(snapshot))
 }
 
 /** A passage before what the other records decide of it. */
 const ALONE = { occurrence: 0, effective_to: null, derived: false, ordinal: 0, number: null }
 
-async function draftOf(snapshot: SourceSnapshot, input: StageInput) {
-  const { sourceName: file } = snapshot
+async function draftOf(
+  { sourceName: file }: SourceSnapshot,
+  input: StageInput,
+  items: ReturnType<ReturnType<typeof createSourceReader>>,
+) {
   const fieldsOf = createFieldReader(input.mapping)
   const [missing, notes] = [new Set<string>(), new Set<string>()]
   const cut: CutPassage['passage'][] = []
   let read = 'read'
-  for await (const item of createSourceReader(input)(snapshot)) {
+  for await (const item of items) {
     if (item.kind === 'coverage') read = `${(shareOf(item.coverage) * 100).toFixed(2)} % of its text is read`
     else if (item.kind === 'warning') notes.add(item.message)
     else if (item.kind === 'fault') notes.add(item.reason)

@@ -10,8 +10,6 @@ const TERM_UNITS_MAX = 64
 const QUERY_WORDS_MAX = 256
 
 const PRIMARY_SUBTAG_UNITS_MAX = 8
-/** Languages of one version that are in memory. */
-const LANGUAGES_MAX = 100
 /** Words per language whose terms are cached. A full cache is cleared as a whole. */
 const MEMORY_WORDS_MAX = 50_000
 /** Texts per language whose terms are remembered: the revisions of a document mostly repeat each other. */
@@ -83,7 +81,7 @@ export function createAnalyzer(): (text: string, language: string) => readonly s
   const ofLanguage = memoized((language) => {
     const termsOf = memoized(termsOfWordIn(language), MEMORY_WORDS_MAX)
     return memoized((text) => termsOfText(text, termsOf), MEMORY_TEXTS_MAX)
-  }, LANGUAGES_MAX)
+  }, MEMORY_TEXTS_MAX)
   return (text, language) => ofLanguage(language)(text)
 }
 

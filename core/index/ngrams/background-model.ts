@@ -1,4 +1,4 @@
-import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import { MEMORY_TEXTS_MAX, analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
@@ -9,6 +9,7 @@ import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import type { PassagesReader } from '#core/index/passages/reader.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
 import { createTopK } from '#core/index/top-k.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { COVERING_PASSAGES, DOCUMENT_CANDIDATES, coverageOf, ngramQuestion, heldNgrams } from './coverage.ts'
 import type { Coverage } from './coverage.ts'
@@ -28,8 +29,6 @@ export interface BackgroundIndex extends Pick<PassagesReader, 'passage'> {
 const PASSAGES_MIN = 8
 /** Passages whose words the questions are drawn from. */
 const POOL_MAX = 256
-/** Rows whose n-grams are remembered. */
-const REMEMBERED_ROWS_MAX = 4_096
 /** Of each of both kinds. */
 const QUESTIONS = 200
 /** Words of the shortest and the longest question. */
@@ -101,14 +100,9 @@ interface Measured {
 /** @returns a function from a question and the row of its passage, if it has one, to its coverage. */
 function createSearcher(index: BackgroundIndex): (words: readonly Drawn[], withheld: number | undefined) => Measured {
   const { documents, provisions } = index.rows
-  const ofRow = new Map<number, Int32Array>()
-  const ngramsOf = (row: number): Int32Array => {
-    const known = ofRow.get(row)
-    if (known !== undefined) return known
-    const hashes = Int32Array.from(new Set(ngramHashes(ngramWords(textOf(index.passage(row))))))
-    if (ofRow.size < REMEMBERED_ROWS_MAX) ofRow.set(row, hashes)
-    return hashes
-  }
+  const ofText = memoized((text) => Int32Array.from(new Set(ngramHashes(ngramWords(text)))), MEMORY_TEXTS_MAX)
+  const ofRow = memoized((row) => ofText(textOf(index.passage(Number(row)))), MEMORY_TEXTS_MAX)
+  const ngramsOf = (row: number): Int32Array => ofRow(String(row))
   const byDocument = new Set(documents).size >= WITHHELD_DOCUMENTS_MIN
   const isCopy = (own: ReadonlySet<number>, row: number, terms: readonly Term[]): boolean => {
     if (heldTerms(terms, index.forward.read(row, row).words(row)) < COPY_WORDS_MIN) return false

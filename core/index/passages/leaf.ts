@@ -1,4 +1,5 @@
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import { z } from 'zod'
 import { passageRecordSchema, type PassageRecord } from './record.ts'
 import { selectorSchema } from './selector.ts'
@@ -32,13 +33,13 @@ export function leafWithoutDays({ chunk_id, text, document, citation, metadata, 
   return {
     chunk_id,
     text_sha256: hexOf(text),
-    document_sha256: hexOf(canonicalJson(document)),
+    document_sha256: hexOfShared(canonicalJson(document)),
     citation: {
       label_sha256: hexOf(citation.label),
       source_anchor_sha256: hexOf(citation.source_anchor),
       source_snapshot_id: citation.source_snapshot_id,
     },
-    metadata_sha256: hexOf(canonicalJson(metadata)),
+    metadata_sha256: hexOfShared(canonicalJson(metadata)),
     selector,
   }
 }
@@ -51,3 +52,6 @@ export function leafHash(leaf: Leaf): Buffer {
 function hexOf(text: string): string {
   return sha256(text).toString('hex')
 }
+
+/** The hash of what the passages of a revision share. */
+const hexOfShared = memoized(hexOf, 1_000)

@@ -1,5 +1,6 @@
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { memoized } from '#core/platform/memoized.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { readFieldsOf, unreadFields } from '#law/import/mapping/read-fields.ts'
@@ -226,6 +227,8 @@ function faultOf(staged: StagedRecord, mapping: Mapping): string | undefined {
     .find((fault) => fault !== undefined)
 }
 
+const hashOfKey = memoized((key) => hashOf([key]), IMPORT_BOUNDS.rememberedTextsMax)
+
 /** Returns what the staging file keeps of a record, without its place among the others. */
 function rowOf(
   record: SourceRecord,
@@ -242,8 +245,8 @@ function rowOf(
     // A profile that says nothing else serves the record.
     served: status === 'verified',
     label: fields.label,
-    provision: hashOf([fields.provision]),
-    cited: hashOf([keyOf(citedAs(record, fields))]),
+    provision: hashOfKey(fields.provision),
+    cited: hashOfKey(keyOf(citedAs(record, fields))),
     anchor: publisherFragment === undefined ? null : hashOf([keyOf(`${canonicalUrl}#${publisherFragment}`)]),
     text: hashOf([record.text.trim().replaceAll(/\s+/g, ' ')]),
     effective_at: Date.parse(fields.effectiveAt),
