@@ -93,7 +93,7 @@ const TITLE = 'Conduct of Business Rulebook (Free Harbour)'
 /** Builds with what is withdrawn left out, and approves whatever differs. */
 async function approved(change: readonly [string, string]): Promise<string> {
   const drop = await withdrawalsInForce(harness.owner, harness.base.id)
-  const version = await harness.build(change, undefined, { withdrawals: { drop, restore: [] } })
+  const version = await harness.build(change, { withdrawals: { drop, restore: [] } })
   const { code, stderr } = await harness.cli.run(...signing(version))
   if (code !== 0) await harness.cli.json(...signing(version, '--accept', /--accept ([\w,]+)/.exec(stderr)?.[1] ?? ''))
   return version
