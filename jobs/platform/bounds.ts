@@ -53,6 +53,11 @@ export const JOB_BOUNDS = {
   /** Versions, and captured files, that one run of the retention lets go. */
   retentionItemsMax: 10_000,
 
+  // Withdrawn law under another id.
+  /** What more other documents bear identifies no law, such as a clause on entry into force. */
+  lawOtherDocumentsMax: 5,
+  lawFoundMax: 20,
+
   // Search nodes.
   versionIdleBeforeReleaseMs: 60_000,
   prepareAttemptsMax: 3,

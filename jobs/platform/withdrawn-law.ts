@@ -9,12 +9,10 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
+import { JOB_BOUNDS } from './bounds.ts'
 
 /** What the import adds to the label of a part. */
 export const PART = / \(part \d+ of \d+[^)]*\)/
-/** What more other documents bear identifies no law, such as a clause on entry into force. */
-const OTHER_DOCUMENTS_MAX = 5
-const FOUND_MAX = 20
 /** Kinds of marks of a withdrawn document, and of a withdrawn passage. */
 const OF_DOCUMENT = /^(?:text|title|url) /
 const OF_PASSAGE = /^(?:text|label|address) /
@@ -92,7 +90,7 @@ async function recordLaw(database: Queryable, store: ArtifactStore, version: str
         if (by.includes(one)) continue
         if (id !== one.document) others.set(mark, (others.get(mark) ?? new Set()).add(id))
         else if (!mark.startsWith('text ')) beside.add(passage.chunk_id)
-        if ((others.get(mark)?.size ?? 0) > OTHER_DOCUMENTS_MAX) beside.add(mark)
+        if ((others.get(mark)?.size ?? 0) > JOB_BOUNDS.lawOtherDocumentsMax) beside.add(mark)
       }
   for (const [{ id, in_force }, { marks, beside }] of derived)
     if (marks.size > 0) await insertWithdrawnLaw(database, id, version, !in_force, [...marks], [...beside])
@@ -118,7 +116,7 @@ export async function lawUnderOtherIds(law: readonly WithdrawnLaw[], folder: str
       const kinds = shared.map((mark) => mark.replace(/ .*/, '')).join(', ')
       const held = `${passage.chunk_id} "${passage.citation.label}, ${passage.document.title}"`
       found.push(`${withdrawal.id} "${withdrawal.label}" has the ${kinds} of ${held}.`)
-      if (found.length === FOUND_MAX) return found
+      if (found.length === JOB_BOUNDS.lawFoundMax) return found
     }
   }
   return found
