@@ -8,7 +8,7 @@ import { JOBS_VARIABLES } from '#jobs/platform/config.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/run-child.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
-import { addSource, sourceNamed } from '#operator/commands/sources.ts'
+import { addSource, sourceNamed } from '#operator/actions/sources.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { storeIn } from '#test/support/artifact.ts'
 import { folderOfFile } from '#test/support/folder.ts'
@@ -99,13 +99,12 @@ test('a source is refused with a sentence where it cannot be captured or read as
     addSource(
       { database: pool, actor: 'tester' },
       { name: 'bees', knowledgeBase: base, from: 'https://bees.example/a', ...further },
-      [root],
     )
   for (const [further, why] of [
     [{ from: 'http://bees.example/a' }, /is not HTTPS/],
     [{ from: join(folder, 'none') }, /cannot read/],
     [{ from: '/proc/self/environ' }, /is no regular file and no folder/],
-    [{ from: folder, everyMinutes: 60 }, /is outside .* SOURCE_ROOTS names/],
+    [{ from: folder, everyMinutes: 60, roots: [root] }, /is outside .* SOURCE_ROOTS names/],
     [{ from: 'https://user:secret@bees.example/a' }, /must not hold a password/],
     [{ allowHost: ['*.example'] }, /names of hosts, each whole/],
   ] as const)

@@ -9,7 +9,7 @@ import { captureScheduled, keepCaptureSchedules, tellOfBuild } from '#jobs/captu
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { internalPage } from '#core/platform/internal-server.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
-import { addSource, removeSourceNamed, sourceNamed } from '#operator/commands/sources.ts'
+import { addSource, removeSourceNamed, sourceNamed } from '#operator/actions/sources.ts'
 import { createJobsMetrics } from '#jobs/worker/metrics.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
