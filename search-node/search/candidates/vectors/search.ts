@@ -45,8 +45,7 @@ export function nearestRows(
   costs: PlanCosts = PLAN_COSTS,
 ): NearestRows {
   const kept = Math.max(limit, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
-  const fewMax = isNarrow(index.passages, allowed) ? exactRowsMax(index.passages, vectors.dimensions) : 0
-  if (allowed.count <= fewMax)
+  if (isFew(index.passages, allowed, exactRowsMax(index.passages, vectors.dimensions)))
     return { plan: 'exact', ...bestOf(index, scoredRows(vectors, query, listRows(allowed)), kept) }
   const scan = vectors.sq4.scan(query, { candidates: kept, threshold: Math.ceil(limit * SHOWN_SHARE) })
   const asked = { query, rowsScoredMin: Math.max(rowsScoredMin, kept), costs }
@@ -55,9 +54,9 @@ export function nearestRows(
   return { plan, ...bestOf(index, scoredRows(vectors, query, rows), kept) }
 }
 
-/** Whether a filter leaves out at least half of the rows: their nearest lists then are not those of the allowed ones. */
-function isNarrow(passages: number, { count }: FilterBitset): boolean {
-  return count <= passages / 2
+/** Whether a filter leaves few rows, and out of more than these few: all rows of a small version are no few. */
+function isFew(passages: number, { count }: FilterBitset, most: number): boolean {
+  return count <= most && count <= passages / 2
 }
 
 /** Scans the SQ4 vectors of allowed rows, as far as they may be among the nearest. */
@@ -70,8 +69,9 @@ function scanAllowed(
 ): 'scan' | 'ivf' {
   const positions = positionsOf(ivf, allowed)
   const all = { rows: passages, allowed: allowed.count, rowBytes: sq4Layout(passages, dimensions).rowBytes }
-  const isFew = isNarrow(passages, allowed) && allowed.count <= FEW_ROWS_MAX
-  const left = isFew ? positions : new IvfProbe(ivf, scan, { ...asked, positions, all }).run()
+  const left = isFew(passages, allowed, FEW_ROWS_MAX)
+    ? positions
+    : new IvfProbe(ivf, scan, { ...asked, positions, all }).run()
   if (left === undefined) return 'ivf'
   scan.add(left, 0, passages)
   return 'scan'
