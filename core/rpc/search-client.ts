@@ -111,9 +111,11 @@ async function callOn<Reply>(
   const definition = searchNodeService[method]
   if (definition === undefined) throw new Error(`the proto names no method ${method}`)
   return callSpan(definition.path, { kind: 'CLIENT' }, (span) => {
-    if (span !== undefined) metadata.set('traceparent', span.traceparent)
-    const { host, port } = hostAndPort(address)
-    span?.set({ 'server.address': host, 'server.port': port })
+    if (span !== undefined) {
+      const { host, port } = hostAndPort(address)
+      span.set({ 'server.address': host, 'server.port': port })
+      metadata.set('traceparent', span.traceparent)
+    }
     return new Promise<Reply>((resolve, reject) => {
       const unaryCall: ClientUnaryCall = client.makeUnaryRequest(
         definition.path,
