@@ -125,7 +125,7 @@ async function asked(deps: ConsoleDeps, { question }: { readonly question: strin
   return page.renderExplained(explained, page.sameRequest(gateway, { query: question, knowledge_base: slug }))
 }
 
-export const documentSchema = z.strictObject({ revision: z.string(), from: z.coerce.number().int().min(0).default(0) })
+export const documentSchema = z.strictObject({ revision: z.uuid(), from: z.coerce.number().int().min(0).default(0) })
 
 /** Opens a document as it is cut, while the organization may see more passages. */
 async function opened(deps: ConsoleDeps, { revision, from }: z.infer<typeof documentSchema>): Promise<Markup> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { z } from 'zod'
 import { createLog } from '#core/platform/log.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { html } from '#jobs/platform/page/markup.ts'
@@ -15,6 +16,9 @@ import { documentSchema, startConsole } from '#operator/console/server.ts'
 import type { DemoCorpus } from './corpus.ts'
 import STAND_INS_TABLE from './stand-ins.json' with { type: 'json' }
 
+/** A file of a draft has no revision yet: its name stands for it. */
+const fileSchema = documentSchema.extend({ revision: z.string() })
+
 /** Opens a page of how an import cuts the files of a corpus, whatever they lack. Nothing is stored or served. */
 export async function openDraft(corpus: DemoCorpus) {
   async function documents() {
@@ -27,7 +31,7 @@ export async function openDraft(corpus: DemoCorpus) {
     return renderDocuments(files, html`${said} ${again}`)
   }
   async function document(body: unknown) {
-    const { revision: file, from } = documentSchema.parse(body)
+    const { revision: file, from } = fileSchema.parse(body)
     for await (const { passages } of draftFiles(corpus, file)) return renderDocument(passages, from)
     throw new OperatorError('There is no such file: read the folder again.')
   }
