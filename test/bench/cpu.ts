@@ -8,6 +8,7 @@ const NONE = {
   Redis: 0,
   provider: 0,
   LanceDB: 0,
+  'bare route': 0,
   'load generator': 0,
   others: 0,
 }
@@ -26,6 +27,7 @@ const PART_OF_COMMAND: readonly (readonly [RegExp, CpuPart])[] = [
   [/jobs\/(?:main|worker\/main|[\w-]+\/child)\.ts/, 'jobs'],
   [/bench\/provider\.ts/, 'provider'],
   [/bench\/lance-server\.ts/, 'LanceDB'],
+  [/against\/bare\.ts/, 'bare route'],
   [/redis-server|valkey-server/, 'Redis'],
   [/postgres/, 'Postgres'],
 ]

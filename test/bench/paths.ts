@@ -171,16 +171,18 @@ export function resultsIn(reply: Buffer): z.infer<typeof repliesSchema>['results
   return repliesSchema.parse(JSON.parse(reply.toString('utf8'))).results
 }
 
-/** Connections that stay open, one request at a time on each. A status other than 200 is an error. */
-export function openPosts(url: string, headers: Readonly<Record<string, string>> = {}) {
+/** Connections that stay open, one request at a time on each. Another status than the wanted one is an error. */
+export function openPosts(url: string, headers: Readonly<Record<string, string>> = {}, wanted = 200) {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { headersTimeout: PLATFORM_BOUNDS.hardDeadlineMs })
   const fixed = { path, method: 'POST', headers: { 'content-type': 'application/json', ...headers } } as const
   return {
-    async post(body: object) {
-      const reply = await pool.request({ ...fixed, body: JSON.stringify(body) })
+    /** @param body text is sent as it is. */
+    async post(body: object | string) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      const reply = await pool.request({ ...fixed, body: text })
       const bytes = Buffer.from(await reply.body.arrayBuffer())
-      if (reply.statusCode !== 200)
+      if (reply.statusCode !== wanted)
         throw new Error(`${url} answered ${reply.statusCode}: ${bytes.toString('utf8', 0, 300)}`)
       return bytes
     },

@@ -20,6 +20,7 @@ export type StandOrder = z.infer<typeof orderSchema>
 
 export const readySchema = z.strictObject({
   gatewayUrl: z.string(),
+  bareUrl: z.string(),
   key: z.string(),
   questions: z.array(z.string()),
   buildSeconds: z.number(),

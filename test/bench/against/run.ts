@@ -11,7 +11,7 @@ import { cpuBetween, cpuTimes, type CpuPart, type CpuTimes } from '../cpu.ts'
 import { SELECTIVITIES } from '../corpus.ts'
 import type { BenchFlags } from '../flags.ts'
 import { askOnce, drive, during, percentile, sumOf, type Load } from '../load.ts'
-import { openFull } from '../paths.ts'
+import { openFull, openPosts, type MeasuredPath } from '../paths.ts'
 import type { Query } from '../source.ts'
 import { readySchema, searchedSchema, type StandOptions, type StandOrder } from './messages.ts'
 import { commitOf, commitOfWorkingTree, openTree } from './trees.ts'
@@ -29,6 +29,9 @@ const [UNFILTERED] = SELECTIVITIES
 const PARTS = ['gateway', 'search node', 'Postgres', 'Redis', 'jobs'] as const satisfies readonly CpuPart[]
 
 const FAILED = 'failed requests'
+const GATEWAY = 'CPU ms a request: gateway'
+const BARE = 'CPU ms a request: bare route'
+const UNREADABLE = '{"query": '
 
 /** What one round shows of one tree, by name. */
 type Round = Readonly<Record<string, number>>
@@ -110,12 +113,21 @@ async function startStand(tree: string, flags: BenchFlags, steps: Steps) {
     const [message] = z.array(z.unknown()).parse(await Promise.race([once(child, 'message'), ended]))
     return reply.parse(message)
   }
-  const { gatewayUrl, key, questions, buildSeconds } = await next(readySchema)
+  const { gatewayUrl, bareUrl, key, questions, buildSeconds } = await next(readySchema)
   const full = openFull(gatewayUrl, key)
-  steps.onStop(() => full.close())
+  const bare = openFull(bareUrl, key)
+  const unreadable = openPosts(`${gatewayUrl}/v1/retrieve`, { authorization: `Bearer ${key}` }, 400)
+  for (const path of [full, bare, unreadable]) steps.onStop(() => path.close())
   return {
     pid: child.pid ?? 0,
     full,
+    bare,
+    unreadable: {
+      async ask() {
+        await unreadable.post(UNREADABLE)
+        return { chunkIds: () => [] }
+      },
+    },
     queries: questions.map((text): Query => ({ text, vector: new Float32Array() })),
     buildSeconds,
     order<T>(order: StandOrder, reply: z.ZodType<T>) {
@@ -140,6 +152,11 @@ const SLICES: readonly ((stand: Stand, ms: number, from: number) => Promise<Roun
     const { latenciesMs, failed } = await measureFull(stand, { ms, clients: 1, from })
     return { 'full path, 1 client, p50 ms': percentile(latenciesMs, 0.5), [FAILED]: failed }
   },
+  async ({ unreadable, queries }, ms, from) => {
+    const load = { queries, selectivity: UNFILTERED, clients: 1, from, goesOn: during(ms) }
+    const { latenciesMs, failed } = await drive(unreadable, load)
+    return { 'unreadable body, 1 client, p50 ms': percentile(latenciesMs, 0.5), [FAILED]: failed }
+  },
   async (stand, ms, from) => {
     const full = await measureFull(stand, { ms, clients: MANY_CLIENTS, from })
     const cpu = PARTS.map((part) => [`CPU ms a request: ${part}`, full.cpu[part] / full.answered] as const)
@@ -150,6 +167,10 @@ const SLICES: readonly ((stand: Stand, ms: number, from: number) => Promise<Roun
       'CPU ms a request: all of these': sumOf(cpu, ([, each]) => each),
       ...Object.fromEntries(cpu),
     }
+  },
+  async (stand, ms, from) => {
+    const { answered, failed, cpu } = await measureFull(stand, { ms, clients: MANY_CLIENTS, from }, stand.bare)
+    return { [BARE]: cpu['bare route'] / answered, [FAILED]: failed }
   },
 ]
 
@@ -174,12 +195,13 @@ async function measureRound(stands: Both<Stand>, ms: number, round: number): Pro
 async function measureFull(
   { full, queries, pid, order }: Stand,
   { ms, ...asked }: { readonly ms: number; readonly clients: number; readonly from: number },
+  path: Pick<MeasuredPath, 'ask'> = full,
 ): Promise<Load & { readonly cpu: CpuTimes }> {
   const load = { queries, selectivity: UNFILTERED, ...asked }
-  await drive(full, { ...load, goesOn: during(ms * WARM_UP_SHARE) })
+  await drive(path, { ...load, goesOn: during(ms * WARM_UP_SHARE) })
   await order({ kind: 'settle' }, z.null())
   const before = cpuTimes(pid)
-  const driven = await drive(full, { ...load, goesOn: during(ms) })
+  const driven = await drive(path, { ...load, goesOn: during(ms) })
   // Before the ledger is complete: the queries that wait for it cost Postgres more than it does.
   const cpu = cpuBetween(before, cpuTimes(pid))
   await order({ kind: 'settle' }, z.null())
@@ -222,6 +244,10 @@ function ratioOf(name: string, seen: readonly Both<Round>[]) {
 export function againstSection(result: AgainstResult): Section {
   const { passages, dimensions, rounds, took_seconds: took, same_answers: same, build_seconds: build, failed } = result
   const number = (value: number): string => value.toFixed(value >= 100 ? 0 : 2)
+  const ofBare = (tree: keyof Both<unknown>): string => {
+    const [gateway, bare] = [GATEWAY, BARE].map((name) => result.ratios.find((one) => one.name === name)?.[tree] ?? NaN)
+    return number((gateway ?? NaN) / (bare ?? NaN))
+  }
   return {
     title: `This tree against ${result.trees.commit}`,
     head: ['figure', 'commit', 'this tree', 'ratio', '95 % interval'],
@@ -238,6 +264,8 @@ export function againstSection(result: AgainstResult): Section {
       `${(same * 100).toFixed(0)} % of ${COMPARED_QUESTIONS} questions have the same passages in both. The artifact was ` +
         `written in ${build.commit.toFixed(1)} and in ${build.present.toFixed(1)} s. Requests that failed: ` +
         `${failed.commit} and ${failed.present}.`,
+      `The gateway takes ${ofBare('commit')} and ${ofBare('present')} times the CPU time of a bare route that checks a ` +
+        'digest, runs one script of Redis, inserts and updates one row and returns the same bytes.',
       ...(result.same_questions
         ? []
         : ['The trees were asked DIFFERENT questions: their benches make them otherwise.']),

@@ -1,16 +1,20 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { describeCause } from '#core/platform/log.ts'
+import { startService } from '#operator/demo/local/processes.ts'
+import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { createSteps } from '#operator/demo/steps.ts'
 import type { SELECTIVITIES } from '../corpus.ts'
 import type { install } from '../installation.ts'
 import type { untilSettled } from '../ledger.ts'
 import type { drive, during } from '../load.ts'
-import type { openRaw, openRawSearch } from '../paths.ts'
-import type { admitCaller, createBase, publishArtifact } from '../publish.ts'
+import { questionOf, type openRaw, type openRawSearch } from '../paths.ts'
+import { KNOWLEDGE_BASE, type admitCaller, type createBase, type publishArtifact } from '../publish.ts'
 import type { builtArtifact } from '../run.ts'
 import type { inventTasks } from '../tasks.ts'
+import type { Query } from '../source.ts'
 import { orderSchema, standOptionsSchema, type Ready, type Searched, type StandOrder } from './messages.ts'
 
 /**
@@ -56,6 +60,30 @@ steps.onStop(() => raw.close())
 const path = bench.openRaw(raw, 'raw')
 const [selectivity] = bench.SELECTIVITIES
 
+/** @returns address of the bare route, on the same Postgres and Redis, with the bytes of a reply of the gateway. */
+async function startBare(key: string): Promise<string> {
+  const { gateway, owner, settings: to } = installation
+  await owner.query('create table bare_requests (id uuid primary key, asked jsonb, settled_at timestamptz)')
+  await owner.query('grant select, insert, update on bare_requests to public')
+  const request = JSON.stringify({ ...questionOf(queries[0] as Query, selectivity), knowledge_base: KNOWLEDGE_BASE })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const reply = await fetch(`${gateway.baseUrl}/v1/retrieve`, { method: 'POST', headers, body: request })
+  const file = join(dataDir, 'reply.json')
+  writeFileSync(file, await reply.text())
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const service = await startService({
+    name: 'bare route',
+    script: fileURLToPath(new URL('./bare.ts', import.meta.url)),
+    args: [to.gatewayDatabaseUrl, to.redisUrl, String(port), key, file],
+    environment: {},
+    logFile: join(dataDir, 'logs', 'bare.log'),
+    ready: async () => (await fetch(`${url}/ready`)).ok,
+  })
+  steps.watch(service)
+  return url
+}
+
 async function obey(order: StandOrder): Promise<Searched | null> {
   if (order.kind === 'settle') {
     await bench.untilSettled(installation.owner)
@@ -77,9 +105,11 @@ async function onMessage(message: unknown): Promise<void> {
   }
 }
 process.on('message', (message) => void onMessage(message))
+const key = await bench.admitCaller(installation)
 const ready: Ready = {
   gatewayUrl: installation.gateway.baseUrl,
-  key: await bench.admitCaller(installation),
+  bareUrl: await startBare(key),
+  key,
   questions: queries.map(({ text }) => text),
   buildSeconds: build.write_seconds,
 }
