@@ -12,7 +12,6 @@ export type Dependency = (typeof DEPENDENCIES)[number]
 
 /** `reason` is short and holds no credentials, hosts or messages of errors. */
 export type DependencyState = { readonly state: 'up' } | { readonly state: 'down'; readonly reason: string }
-export type DependencyStates = Readonly<Record<Dependency, DependencyState>>
 
 /**
  * Resolves with undefined if the dependency can be used, or with the reason if it answers but cannot be used. Rejects
@@ -85,7 +84,7 @@ export function startDependencyMonitor(checks: Checks, log: Log) {
 
   for (const name of DEPENDENCIES) schedule(name)
   return {
-    states: (): DependencyStates => ({ ...states }),
+    states: (): Readonly<Record<Dependency, DependencyState>> => ({ ...states }),
     /** Dependencies that could not be used at any time since the start. */
     neverReached: () => DEPENDENCIES.filter((name) => !reached.has(name)),
     stop: () => {

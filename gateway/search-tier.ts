@@ -12,8 +12,6 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */
 export type SearchTier = Awaited<ReturnType<typeof openSearchTier>>
 
-export type NodeResult = SearchResult & { readonly node: string }
-
 interface Call {
   readonly request: SearchQuery
   readonly about: CallFacts
@@ -125,7 +123,7 @@ async function ask(
   signal: AbortSignal,
   call: Call,
   now: () => number,
-): Promise<NodeResult> {
+): Promise<SearchResult & { readonly node: string }> {
   node.inFlight++
   const fromMs = now()
   try {

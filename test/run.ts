@@ -117,32 +117,30 @@ interface TestOutcome {
 async function runTests({ projects, filters, seed }: TestRun): Promise<TestOutcome> {
   if (seed !== undefined) process.stdout.write(`FC_SEED=${seed} repeats this round.\n`)
   const folder = mkdtempSync(join(tmpdir(), 'evidence-results-'))
-  try {
-    const resultFile = join(folder, 'results.json')
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${resultFile}`]
-    const { code, seconds } = await runProgram(
-      [
-        'vitest',
-        'run',
-        '--config',
-        'test/vitest.config.ts',
-        ...projects.map((name) => `--project=${name}`),
-        ...reporters,
-        ...filters,
-      ],
-      true,
-      seed === undefined ? {} : { FC_SEED: String(seed) },
-    )
-    const result = vitestResultSchema.safeParse(readResult(resultFile))
-    process.stdout.write(`${code === 0 ? 'ok  ' : 'FAIL'} tests (${seconds} s)\n`)
-    if (!result.success) return { holds: false }
-    const { numPassedTests, numFailedTests, numPendingTests, success } = result.data
-    return {
-      holds: code === 0 && success && numPendingTests === 0,
-      summary: `Tests: ${numPassedTests} passed, ${numFailedTests} failed`,
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const resultFile = join(folder, 'results.json')
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${resultFile}`]
+  const { code, seconds } = await runProgram(
+    [
+      'vitest',
+      'run',
+      '--config',
+      'test/vitest.config.ts',
+      ...projects.map((name) => `--project=${name}`),
+      ...reporters,
+      ...filters,
+    ],
+    true,
+    seed === undefined ? {} : { FC_SEED: String(seed) },
+  )
+  const result = vitestResultSchema.safeParse(readResult(resultFile))
+  process.stdout.write(`${code === 0 ? 'ok  ' : 'FAIL'} tests (${seconds} s)\n`)
+  if (!result.success) return { holds: false }
+  const { numPassedTests, numFailedTests, numPendingTests, success } = result.data
+  return {
+    holds: code === 0 && success && numPendingTests === 0,
+    summary: `Tests: ${numPassedTests} passed, ${numFailedTests} failed`,
   }
 }
 

@@ -12,7 +12,7 @@ export function openDatabase(
   log: Log,
   connectionsMax: number,
   statementTimeoutMs: number = DATABASE_BOUNDS.databaseStatementTimeoutMs,
-): Database {
+): Database & AsyncDisposable {
   const pool = new pg.Pool({
     connectionString: url,
     max: connectionsMax,
@@ -25,7 +25,7 @@ export function openDatabase(
     application_name: 'evidence',
   })
   pool.on('error', (error) => log.warn('idle database connection lost', {}, error))
-  return pool
+  return Object.assign(pool, { [Symbol.asyncDispose]: () => pool.end() })
 }
 
 /**

@@ -97,9 +97,7 @@ export async function withOwnClient<T>(url: string, work: (client: pg.Client) =>
   // The statement that runs rejects; an error event without a listener would end the process.
   client.on('error', () => undefined)
   await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => client.end())
+  return await work(client)
 }

@@ -49,7 +49,6 @@ const captureSchema = z.object({
   files: z.array(capturedFileSchema).nullable(),
   captured_at: z.date(),
 })
-export type CaptureRow = z.infer<typeof captureSchema>
 
 export interface NewSource extends Pick<
   SourceRow,
@@ -76,7 +75,7 @@ export const listSources = rowsOf(sourceSchema)<[knowledgeBaseId: string | null,
 export const removeSource = changesOne<[id: string]>`
   update sources set removed_at = now() where id = $1 and removed_at is null`
 
-export const insertCapture = execute.named<Omit<CaptureRow, 'captured_at'>>`
+export const insertCapture = execute.named<Omit<z.infer<typeof captureSchema>, 'captured_at'>>`
   insert into captures (source_id, outcome, message, files) values (:source_id, :outcome, :message, :files::jsonb)`
 
 const COLUMNS = 'source_id, outcome, message, files, captured_at'

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { rowsOf } from './rows.ts'
 
 export const USAGE_GROUPS = ['client', 'organization', 'knowledge-base', 'day'] as const
-export type UsageGroup = (typeof USAGE_GROUPS)[number]
 
 const usageRow = z.object({
   group: z.string(),
@@ -48,7 +47,7 @@ const report = (group: string) => rowsOf(usageRow)<[from: Date, to: Date, limit:
   order by 1
   limit $3`
 /** Counts requests admitted at or after `from` and before `to`, by the name of a group; days are in UTC. */
-export const usageReports: Readonly<Record<UsageGroup, ReturnType<typeof report>>> = {
+export const usageReports: Readonly<Record<(typeof USAGE_GROUPS)[number], ReturnType<typeof report>>> = {
   client: report("o.name || '/' || c.name"),
   organization: report('o.name'),
   'knowledge-base': report('k.slug'),

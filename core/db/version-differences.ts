@@ -65,7 +65,6 @@ const queryExpansionSchema = z.object({
   language: z.string(),
   text: z.string(),
 })
-export type QueryExpansionEntry = z.infer<typeof queryExpansionSchema>
 const oneSidedSchema = queryExpansionSchema.extend({ side: sideSchema })
 
 /**
@@ -197,7 +196,7 @@ export function openVersionDifferences(path: string) {
       insertRevision.run(document, SIDES.indexOf(side), language, day, title, authority, url, published, effective)
     },
     /** Adds a query expansion; the same one again changes nothing. */
-    addQueryExpansion(side: Side, { passage, language, text }: QueryExpansionEntry) {
+    addQueryExpansion(side: Side, { passage, language, text }: z.infer<typeof queryExpansionSchema>) {
       insertQueryExpansion.run(passage, language, text, SIDES.indexOf(side))
     },
     /** The query expansions that only one of the versions holds, by passage. */

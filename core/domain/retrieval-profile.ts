@@ -132,7 +132,6 @@ export const EVIDENCE_SIGNALS = {
   /** From predictors that a reader's scores are part of. */
   read: 'evidence_probability_with_reader',
 } as const
-export type EvidenceSignal = (typeof EVIDENCE_SIGNALS)[keyof typeof EVIDENCE_SIGNALS]
 
 /**
  * Returns the calibration that decides on a list, and its name. Each way of finding and reading a list has its own.
@@ -141,7 +140,7 @@ export type EvidenceSignal = (typeof EVIDENCE_SIGNALS)[keyof typeof EVIDENCE_SIG
 export function decidingCalibration(
   { calibration, rewriter, reader }: Pick<ProfileParameters, 'calibration' | 'rewriter' | 'reader'>,
   list: { readonly rewritten: boolean; readonly read: boolean },
-): { readonly calibration: Calibration; readonly signal: EvidenceSignal } {
+): { readonly calibration: Calibration; readonly signal: (typeof EVIDENCE_SIGNALS)[keyof typeof EVIDENCE_SIGNALS] } {
   if (list.read && reader?.calibration) return { calibration: reader.calibration, signal: EVIDENCE_SIGNALS.read }
   if (list.rewritten && rewriter !== null)
     return { calibration: rewriter.calibration, signal: EVIDENCE_SIGNALS.rewritten }

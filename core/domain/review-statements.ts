@@ -95,7 +95,6 @@ export const withdrawalStatementSchema = z.strictObject({
   label: z.string().min(1).max(1_000),
   reason: z.string().min(1).max(2_000),
 })
-export type WithdrawalStatement = z.infer<typeof withdrawalStatementSchema>
 
 /** Ends a withdrawal, at once and for every version. */
 export const restorationStatementSchema = z.strictObject({
@@ -106,15 +105,14 @@ export const restorationStatementSchema = z.strictObject({
   withdrawal_sha256: sha256Hex,
   reason: z.string().min(1).max(2_000),
 })
-export type RestorationStatement = z.infer<typeof restorationStatementSchema>
 
 /** Whatever reviewers sign. */
 export type Statement =
   | ReviewStatement
   | ReviewerStatement
   | PolicyStatement
-  | WithdrawalStatement
-  | RestorationStatement
+  | z.infer<typeof withdrawalStatementSchema>
+  | z.infer<typeof restorationStatementSchema>
 
 /** The bytes that are signed, as text. */
 export function statementText(statement: Statement): string {

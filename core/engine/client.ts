@@ -53,6 +53,7 @@ export async function openEngineClient(settings: EngineSettings) {
       throw new EngineError('unavailable', `OpenSearch gave an unknown reply to ${nameOf(request)}.`)
     },
     close: () => library.close(),
+    [Symbol.asyncDispose]: () => library.close(),
   }
 }
 

@@ -101,13 +101,11 @@ export async function readIndex(
   const probe = dimensions === undefined ? undefined : randomUnit(dimensions)
   const signed = dimensions === undefined ? undefined : openRowFile(join(folder, 'vectors.f32'), dimensions)
   let alteredRow: number | undefined
-  try {
-    for await (const hits of pagesOf(client, described, probe, options)) {
-      for (const { _source: source } of hits) digest.add(source)
-      if (signed !== undefined && probe !== undefined) alteredRow ??= alteredIn(hits, signed, probe)
-    }
-  } finally {
-    signed?.close()
+  using ending = new DisposableStack()
+  ending.defer(() => signed?.close())
+  for await (const hits of pagesOf(client, described, probe, options)) {
+    for (const { _source: source } of hits) digest.add(source)
+    if (signed !== undefined && probe !== undefined) alteredRow ??= alteredIn(hits, signed, probe)
   }
   return { digest: digest.hex(), alteredRow }
 }

@@ -123,8 +123,6 @@ export function createSettlement({ database, reservations, counters, log }: Sett
   }
 }
 
-type Repeater = ReturnType<typeof createRepeater>
-
 function createRepeater(log: Log) {
   const repeating = new Set<Promise<void>>()
   return {
@@ -155,7 +153,7 @@ function createRepeater(log: Log) {
 interface DeliverDeps {
   readonly reservations: Pick<ReservationWriter, 'recordDelivered'>
   readonly refund: (requestId: string, outcome: Outcome, settle?: typeof refundRefused) => Promise<RefundState>
-  readonly repeat: Repeater['repeat']
+  readonly repeat: ReturnType<typeof createRepeater>['repeat']
   readonly settleCounters: (scope: LimitScope, settled: Settled) => Promise<Usage | undefined>
   readonly log: Log
 }

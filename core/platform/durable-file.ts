@@ -22,10 +22,6 @@ export async function renameDurably(from: string, to: string): Promise<void> {
 
 /** Makes the content of a file, or the names in a folder, durable. */
 export async function syncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(path, 'r')
+  await handle.sync()
 }

@@ -46,18 +46,14 @@ export async function openHashedFile(path: string) {
       return { bytes: total, sha256: hash.digest('hex') }
     },
     /** Closes without finishing; harmless after `finish`. */
-    abandon: close,
+    [Symbol.asyncDispose]: close,
   }
 }
 
 export async function writeHashed(path: string, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) {
-  const file = await openHashedFile(path)
-  try {
-    for await (const piece of pieces) await file.write(piece)
-    return await file.finish()
-  } finally {
-    await file.abandon()
-  }
+  await using file = await openHashedFile(path)
+  for await (const piece of pieces) await file.write(piece)
+  return await file.finish()
 }
 
 /** Bytes of a file; 0 where there is none. */

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 
 export const READER_FORMATS = ['cohere', 'tei'] as const
-export type ReaderFormat = (typeof READER_FORMATS)[number]
 
 const index = z.int().nonnegative()
 const scored = z.array(z.object({ index, score: z.number() }))
@@ -13,7 +12,7 @@ interface Format {
   readonly reply: z.ZodType<z.infer<typeof scored>>
 }
 
-export const RERANK_FORMATS: Readonly<Record<ReaderFormat, Format>> = {
+export const RERANK_FORMATS: Readonly<Record<(typeof READER_FORMATS)[number], Format>> = {
   cohere: {
     body: (model, query, documents) => ({ model, query, documents, top_n: documents.length }),
     reply: cohereReply.transform(({ results }) =>

@@ -23,7 +23,7 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
   let renewedAtMs = Number.NEGATIVE_INFINITY
   let closed = false
 
-  function renew(late: Channel): void {
+  function renew(late: ReturnType<typeof openChannel>): void {
     const nowMs = performance.now()
     if (closed || late !== channel || nowMs - renewedAtMs < RPC_BOUNDS.grpcKeepaliveEveryMs) return
     renewedAtMs = nowMs
@@ -61,8 +61,6 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
 }
 
 type CallOptions = readonly [timeoutMs: number, signal?: AbortSignal | undefined, about?: CallFacts | undefined]
-
-type Channel = ReturnType<typeof openChannel>
 
 function openChannel(address: string, channelCredentials: ChannelCredentials) {
   const [name, resolved] = address.split('/', 2)

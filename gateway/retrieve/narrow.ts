@@ -97,12 +97,10 @@ function allowedValues(list: readonly string[], create: (list: readonly string[]
   return allowed
 }
 
-type FilterName = keyof NonNullable<RetrievalRequest['filters']>
-
 /** Adds the first value outside to `faults`; what follows it is not canonicalised. */
 function restrictTo(
   { values, find }: Allowed,
-  name: FilterName,
+  name: keyof NonNullable<RetrievalRequest['filters']>,
   filters: RetrievalRequest['filters'],
   faults: ErrorDetail[],
 ): readonly string[] {

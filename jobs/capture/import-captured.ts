@@ -124,18 +124,14 @@ async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept
   const { knowledgeBase, mapping, leftOut, signal } = input
   const path = store.incomingFile(`${randomUUID()}.sqlite`)
   await mkdir(dirname(path), { recursive: true })
-  const staging = openStaging(path, { unnamed: true })
-  try {
-    const source = { mapping, snapshots: snapshotsOf(knowledgeBase.id, input.sources) }
-    const snapshots = await verifiedSnapshots({ source, store })
-    const onRecord = recordCounter(input)
-    const read = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord, signal }
-    const report = await readSources(read, staging)
-    accept(report)
-    return report
-  } finally {
-    staging.close()
-  }
+  using staging = openStaging(path, { unnamed: true })
+  const source = { mapping, snapshots: snapshotsOf(knowledgeBase.id, input.sources) }
+  const snapshots = await verifiedSnapshots({ source, store })
+  const onRecord = recordCounter(input)
+  const read = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord, signal }
+  const report = await readSources(read, staging)
+  accept(report)
+  return report
 }
 
 /** Reads the captured sources for the report and for the build that follows. */

@@ -11,7 +11,7 @@ import { createRegistry, createTally, gauge } from '#core/platform/metrics.ts'
 export interface EncoderAppDeps {
   readonly model: ModelFolder
   readonly encoder: Encoder
-  readonly metrics: EncoderMetrics
+  readonly metrics: ReturnType<typeof createEncoderMetrics>
   readonly log: Log
 }
 
@@ -134,8 +134,6 @@ function sendRefusal(reply: FastifyReply, { status, code, message }: Refusal): F
 }
 
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 240]
-
-type EncoderMetrics = ReturnType<typeof createEncoderMetrics>
 
 export function createEncoderMetrics(waiting: (lane: Lane) => number) {
   const registry = createRegistry()

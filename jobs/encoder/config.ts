@@ -18,13 +18,11 @@ export const ENCODER_VARIABLES = {
   LOG_LEVEL,
 } as const satisfies Record<string, Variable<unknown>>
 
-export type EncoderConfig = ConfigOf<typeof ENCODER_VARIABLES>
-
 /** @param flags take precedence over the environment; undefined: not given. */
 export function encoderConfig(flags: {
   readonly model: string | undefined
   readonly port: string | undefined
-}): EncoderConfig {
+}): ConfigOf<typeof ENCODER_VARIABLES> {
   return readConfig(ENCODER_VARIABLES, {
     ...process.env,
     ...(flags.model === undefined ? {} : { MODEL_DIR: flags.model }),

@@ -58,7 +58,7 @@ export async function openEncoder(model: ModelFolder, threads: number) {
 }
 
 /** @throws EncoderBusy; Error where the model fails. */
-function encodeWith(tokenize: Tokenize, lanes: Readonly<Record<Lane, LaneQueue>>) {
+function encodeWith(tokenize: Tokenize, lanes: Readonly<Record<Lane, ReturnType<typeof createLane>>>) {
   return async (texts: readonly string[], signal: AbortSignal): Promise<Encoded> => {
     const tokenized: TokenWindows[] = []
     for (const text of texts) {
@@ -77,8 +77,6 @@ function encodeWith(tokenize: Tokenize, lanes: Readonly<Record<Lane, LaneQueue>>
     return { vectors, tokens, lane, windowed: tokenized.filter((each) => each.windows.length > 1).length }
   }
 }
-
-type LaneQueue = ReturnType<typeof createLane>
 
 /** One thread and its session, behind a bounded queue of requests. A thread that ends is replaced with the next run. */
 function createLane(model: ModelFolder, threads: number, lane: Lane) {

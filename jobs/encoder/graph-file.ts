@@ -9,21 +9,18 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
  * @throws Error for a file that is no protobuf message.
  */
 export function graphWithoutWeights(path: string, location: string): Buffer {
-  const file = openSync(path, 'r')
-  try {
-    const model = [...fieldsOf(file, 0, fstatSync(file).size)].map((field) => {
-      if (field.number !== MODEL_GRAPH) return bytesOf(file, field.at, field.end)
-      const graph = [...fieldsOf(file, field.begin, field.end)].map((part) =>
-        part.number === GRAPH_INITIALIZER
-          ? lengthDelimited(GRAPH_INITIALIZER, tensorIn(file, part, location))
-          : bytesOf(file, part.at, part.end),
-      )
-      return lengthDelimited(MODEL_GRAPH, Buffer.concat(graph))
-    })
-    return Buffer.concat(model)
-  } finally {
-    closeSync(file)
-  }
+  using opened = new DisposableStack()
+  const file = opened.adopt(openSync(path, 'r'), closeSync)
+  const model = [...fieldsOf(file, 0, fstatSync(file).size)].map((field) => {
+    if (field.number !== MODEL_GRAPH) return bytesOf(file, field.at, field.end)
+    const graph = [...fieldsOf(file, field.begin, field.end)].map((part) =>
+      part.number === GRAPH_INITIALIZER
+        ? lengthDelimited(GRAPH_INITIALIZER, tensorIn(file, part, location))
+        : bytesOf(file, part.at, part.end),
+    )
+    return lengthDelimited(MODEL_GRAPH, Buffer.concat(graph))
+  })
+  return Buffer.concat(model)
 }
 
 const MODEL_GRAPH = 7
@@ -77,10 +74,8 @@ function* fieldsOf(file: number, from: number, to: number): Generator<Field> {
   }
 }
 
-type Varint = ReturnType<typeof readVarint>
-
 /** Bytes of a value, by its wire type (https://protobuf.dev/programming-guides/encoding). */
-function sizeOf(wireType: number, first: Varint, from: number): number {
+function sizeOf(wireType: number, first: ReturnType<typeof readVarint>, from: number): number {
   switch (wireType) {
     case 0:
       return first.next - from

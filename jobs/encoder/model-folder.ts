@@ -94,8 +94,6 @@ export async function readModelFolder(path: string) {
   }
 }
 
-type OpenFolder = ReturnType<typeof openFolder>
-
 function openFolder(folder: string) {
   const digests: string[] = []
   const refusal = (what: string): OperatorError =>
@@ -146,7 +144,7 @@ async function pinnedIn(folder: string, refusal: (what: string) => OperatorError
 }
 
 /** Only the modules that change no vector otherwise than this process does are taken. */
-async function poolingOf(files: OpenFolder, modules: z.infer<typeof modulesSchema>) {
+async function poolingOf(files: ReturnType<typeof openFolder>, modules: z.infer<typeof modulesSchema>) {
   const names = modules.map(({ type }) => type.slice(type.lastIndexOf('.') + 1))
   for (const [at, name] of names.entries())
     if (name !== MODULES[at]) throw files.refusal(`modules.json asks for the module ${name} at place ${at}`)

@@ -78,11 +78,9 @@ export interface AskModesContext extends AskContext {
 
 export type AskRecordsContext = AskContext & { readonly sourceIdOf: SourceIdOf }
 
-export type FoundRecord = FoundRow & { readonly sourceId: string }
-
 /** A result with the ids of its passages alone, which a search node finds without reading them. */
 export interface RecordResult extends Pick<SearchResult, 'predictors' | 'unsupported'> {
-  readonly passages: readonly FoundRecord[]
+  readonly passages: readonly (FoundRow & { readonly sourceId: string })[]
 }
 
 /** Returns one vector a question; none for a version without vectors. */

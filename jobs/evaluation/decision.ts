@@ -8,8 +8,6 @@ import { fitDecision, scoredBy, type Decision, type DecisionOptions } from './fi
 import type { Outcome } from './outcomes.ts'
 import type { QueryWithQrels } from './questions.ts'
 
-type WithQueries = (texts: readonly QuestionInput[]) => Promise<readonly QuestionInput[]>
-
 /** Letters of which words of no language are made. */
 const LETTERS = ['abcdefghijklmnopqrstuvwxyz', 'абвгдежзиклмнопрстуфхцчшыэюя', 'אבגדהוזחטיכלמנסעפצקרשת'] as const
 
@@ -28,7 +26,8 @@ export async function decisionOf(
   options: DecisionOptions,
   items: readonly { readonly text: string }[],
   context: AskContext,
-  withQueries: WithQueries = (texts) => Promise.resolve(texts),
+  withQueries: (texts: readonly QuestionInput[]) => Promise<readonly QuestionInput[]> = (texts) =>
+    Promise.resolve(texts),
 ): Promise<Decision> {
   const { calibration } = context.profile
   const byDefault = { calibration, scored: scoredBy(calibration, questions, outcomes), isFitted: false }

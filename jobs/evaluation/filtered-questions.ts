@@ -23,14 +23,12 @@ const TOP_K = 10
 
 export type FilteredMeasurement = NonNullable<Awaited<ReturnType<typeof filteredRecallOf>>>
 
-type MeasuredArtifact = Pick<Manifest, 'passages' | 'embedding'> & { readonly folder: string }
-
 /**
  * Measures filtered recall with evenly spaced questions; the vectors of evenly spaced rows fill them up.
  * @returns undefined for a version without vectors.
  */
 export async function filteredRecallOf(
-  artifact: MeasuredArtifact,
+  artifact: Pick<Manifest, 'passages' | 'embedding'> & { readonly folder: string },
   questions: readonly { readonly text: string }[],
   context: AskContext,
 ) {

@@ -43,13 +43,11 @@ export async function withSourceIds<T>(
       yield passage
     }
   }
-  try {
-    return await use((row) => {
-      const id = known.get(row) ?? unlessDamaged(() => reader.passage(row).source_id)
-      known.set(row, id)
-      return id
-    }, note)
-  } finally {
-    reader.close()
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => reader.close())
+  return await use((row) => {
+    const id = known.get(row) ?? unlessDamaged(() => reader.passage(row).source_id)
+    known.set(row, id)
+    return id
+  }, note)
 }

@@ -23,13 +23,11 @@ export interface PreparedVersion {
   readonly verify?: boolean
 }
 
-export type Prepared = Awaited<ReturnType<typeof prepareOnLiveNodes>>
-
 /** Temporary failure, independent of the corpus: search nodes may return, so the build is retried. */
 export class NoSearchNodeError extends Error {
   override readonly name = 'NoSearchNodeError'
   /** @param what was to be loaded, as a sentence names it. */
-  constructor(what: string, failed: Prepared['failed']) {
+  constructor(what: string, failed: Awaited<ReturnType<typeof prepareOnLiveNodes>>['failed']) {
     const reasons = failed.map(({ address, reason }) => `${address} ${reason}`)
     super(
       `No search node could load ${what} ` +

@@ -37,17 +37,14 @@ const LABEL_CHARACTERS_MAX = 200
  */
 export async function firstChanges(path: string): Promise<readonly string[]> {
   const found = new Map<ChangeClass, string[]>(CLASSES.map((each) => [each, []]))
-  const stream = createReadStream(path)
-  try {
-    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
-      const change = changeSchema.parse(JSON.parse(line))
-      if (change.kind.startsWith('provisions_') || change.kind.endsWith('_fitted')) continue
-      const list = found.get(changeClassOf(change))
-      if (list !== undefined && list.length < REVIEW_BOUNDS.auditedChangesMax) list.push(inWords(change))
-      if (found.get('text')?.length === REVIEW_BOUNDS.auditedChangesMax) break
-    }
-  } finally {
-    stream.destroy()
+  using opened = new DisposableStack()
+  const stream = opened.adopt(createReadStream(path), (it) => it.destroy())
+  for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+    const change = changeSchema.parse(JSON.parse(line))
+    if (change.kind.startsWith('provisions_') || change.kind.endsWith('_fitted')) continue
+    const list = found.get(changeClassOf(change))
+    if (list !== undefined && list.length < REVIEW_BOUNDS.auditedChangesMax) list.push(inWords(change))
+    if (found.get('text')?.length === REVIEW_BOUNDS.auditedChangesMax) break
   }
   return [...found.values()].flat().slice(0, REVIEW_BOUNDS.auditedChangesMax)
 }

@@ -162,24 +162,20 @@ async function checkPlaces(
   const files = new Map<string, string>()
   for (const { id, sha256: name } of source.snapshots) files.set(id, await store.fetch(store.snapshotFile(name)))
   const leaves = await readFile(join(folder, 'passages.leaves'))
-  const reader = createPlaceReader()
-  try {
-    let row = 0
-    for await (const passage of verifiedPassagesIn(folder, manifest.files['passages.jsonl'])) {
-      const path = files.get(passage.citation.source_snapshot_id)
-      const found = path === undefined ? undefined : await reader.textAt(path, passage.selector)
-      if (found === undefined || !isOwnText(passage.text, passage.selector, found))
-        throw new OperatorError(
-          `${passage.source_id} is not found again at its place in the captured bytes: import its source again and ` +
-            'build from that. If it fails again, report the release.',
-        )
-      const leaf = leaves.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
-      if (!leafHash(leafOf(passage)).equals(leaf)) throw new Error(`the leaf of row ${row} is of another passage`)
-      row++
-      if (row % BUILD_BOUNDS.sortYieldEveryRows === 0) signal.throwIfAborted()
-    }
-  } finally {
-    reader.close()
+  using reader = createPlaceReader()
+  let row = 0
+  for await (const passage of verifiedPassagesIn(folder, manifest.files['passages.jsonl'])) {
+    const path = files.get(passage.citation.source_snapshot_id)
+    const found = path === undefined ? undefined : await reader.textAt(path, passage.selector)
+    if (found === undefined || !isOwnText(passage.text, passage.selector, found))
+      throw new OperatorError(
+        `${passage.source_id} is not found again at its place in the captured bytes: import its source again and ` +
+          'build from that. If it fails again, report the release.',
+      )
+    const leaf = leaves.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
+    if (!leafHash(leafOf(passage)).equals(leaf)) throw new Error(`the leaf of row ${row} is of another passage`)
+    row++
+    if (row % BUILD_BOUNDS.sortYieldEveryRows === 0) signal.throwIfAborted()
   }
   if (merkleRoot(leaves).toString('hex') !== manifest.merkle_root)
     throw new Error('the Merkle root of the manifest is of other passages')

@@ -39,37 +39,34 @@ async function run(fence: BuildFence, build: BuildRow, { config, database, log, 
   const parameters = buildParametersSchema.parse(build.parameters)
   const overtaken = new AbortController()
   const store = openArtifactStore(config)
-  const searchNodes = await followSearchNodes(config, log)
-  try {
-    return await runBuild({
-      fence,
-      knowledgeBaseId: build.knowledge_base_id,
-      knowledgeBase: build.knowledge_base,
-      asOf: build.as_of ?? undefined,
-      parameters,
-      source: await readImport(database, build.import_id),
-      database,
-      store,
-      workFolder: store.workFolder(buildId),
-      embedding: config,
-      chat: config,
-      engine: config,
-      privateKeyDer: config.MANIFEST_PRIVATE_KEY,
-      publicKeysDer: config.MANIFEST_PUBLIC_KEY,
-      nodes: searchNodes.nodes,
-      vectors: {
-        concurrency: parameters.endpoint?.concurrency ?? VECTORS_OF_ONE_BUILD.concurrency,
-        batchTexts: parameters.endpoint?.batch_texts ?? VECTORS_OF_ONE_BUILD.batchTexts,
-        cache: { path: store.vectorCacheFile, bytesMax: DATABASE_BOUNDS.vectorCacheBytesMax },
-      },
-      progress: createProgress(database, fence, overtaken, { tell: onProgress, log }),
-      warn: (sentence, cause) => log.warn(sentence, { build_id: buildId }, cause),
-      signal: overtaken.signal,
-      log,
-    })
-  } finally {
-    searchNodes.close()
-  }
+  using opened = new DisposableStack()
+  const searchNodes = opened.adopt(await followSearchNodes(config, log), (it) => it.close())
+  return await runBuild({
+    fence,
+    knowledgeBaseId: build.knowledge_base_id,
+    knowledgeBase: build.knowledge_base,
+    asOf: build.as_of ?? undefined,
+    parameters,
+    source: await readImport(database, build.import_id),
+    database,
+    store,
+    workFolder: store.workFolder(buildId),
+    embedding: config,
+    chat: config,
+    engine: config,
+    privateKeyDer: config.MANIFEST_PRIVATE_KEY,
+    publicKeysDer: config.MANIFEST_PUBLIC_KEY,
+    nodes: searchNodes.nodes,
+    vectors: {
+      concurrency: parameters.endpoint?.concurrency ?? VECTORS_OF_ONE_BUILD.concurrency,
+      batchTexts: parameters.endpoint?.batch_texts ?? VECTORS_OF_ONE_BUILD.batchTexts,
+      cache: { path: store.vectorCacheFile, bytesMax: DATABASE_BOUNDS.vectorCacheBytesMax },
+    },
+    progress: createProgress(database, fence, overtaken, { tell: onProgress, log }),
+    warn: (sentence, cause) => log.warn(sentence, { build_id: buildId }, cause),
+    signal: overtaken.signal,
+    log,
+  })
 }
 
 /** An error that a retry cannot correct fails the build at once; any other error is retried. */

@@ -34,13 +34,11 @@ export async function embedPassages(context: EmbedContext, rows: number, embedde
   if (!(await isComplete(folder, rows, dimensions))) {
     const { vectors, signal, warn } = context
     const open = await openTextVectors({ ...vectors, embedder, buildFile, signal, warn })
-    try {
-      await removeOtherModel(folder, open.probe)
-      await embedMissing(context, { folder, rows, dimensions }, open)
-      await open.assertUnchanged()
-    } finally {
-      open.close()
-    }
+    using ending = new DisposableStack()
+    ending.defer(() => open.close())
+    await removeOtherModel(folder, open.probe)
+    await embedMissing(context, { folder, rows, dimensions }, open)
+    await open.assertUnchanged()
   }
   removeCacheFile(buildFile)
   const { windows } = embedder

@@ -46,15 +46,12 @@ export async function removeIndexesOf(settings: EngineSettings, versionId: strin
 
 /** @throws ArtifactError in place of an error that a retry cannot correct. */
 async function withCluster<T>(settings: EngineSettings, use: (client: EngineClient) => Promise<T>): Promise<T> {
-  let client: EngineClient | undefined
   try {
-    client = await openEngineClient(settings)
+    await using client = await openEngineClient(settings)
     return await use(client)
   } catch (error) {
     if (error instanceof EngineError && error.fault !== 'unavailable')
       throw new ArtifactError(error.message, { cause: error })
     throw error
-  } finally {
-    await client?.close()
   }
 }

@@ -49,19 +49,16 @@ export async function processBuild(deps: BuildJobDeps, job: BuildJob, token: str
 
 /** Runs the build's process. The row gets a heartbeat as long as both worker and process run. */
 async function supervise(deps: BuildJobDeps, job: BuildJob, fence: BuildFence): Promise<BuildOutcome> {
-  const heartbeat = setInterval(() => {
-    recordHeartbeat(deps.database, fence).catch((error: unknown) => deps.log.warn('build heartbeat', {}, error))
-  }, BUILD_BOUNDS.buildHeartbeatEveryMs)
-  try {
-    return await runBuildChild(fence, {
-      signal: deps.stopping,
-      heapMb: deps.buildHeapMb,
-      onProgress: (mark) => void job.updateProgress(mark).catch(() => undefined),
-      ...(deps.environment === undefined ? {} : { environment: deps.environment }),
-    })
-  } finally {
-    clearInterval(heartbeat)
-  }
+  const beat = (): void =>
+    void recordHeartbeat(deps.database, fence).catch((error: unknown) => deps.log.warn('build heartbeat', {}, error))
+  using heartbeat = new DisposableStack()
+  heartbeat.use(setInterval(beat, BUILD_BOUNDS.buildHeartbeatEveryMs))
+  return await runBuildChild(fence, {
+    signal: deps.stopping,
+    heapMb: deps.buildHeapMb,
+    onProgress: (mark) => void job.updateProgress(mark).catch(() => undefined),
+    ...(deps.environment === undefined ? {} : { environment: deps.environment }),
+  })
 }
 
 async function settle(

@@ -60,38 +60,30 @@ export async function withImportedCorpus<T>(context: ImportContext, use: (import
   const snapshots = await verifiedSnapshots(context)
   const mapping = parseMapping(source.mapping)
   const recordsPath = join(workFolder, `drafts.${fence.attempt}.jsonl`)
-  const staging = openStaging(join(workFolder, `staging.${fence.attempt}.sqlite`))
-  try {
-    let records = 0
-    const input = {
-      knowledgeBaseId: context.knowledgeBaseId,
-      mapping,
-      snapshots,
-      leftOut: context.leftOut ?? [],
-      signal: context.signal,
-      onRecord: () => context.progress.at((records += 1), 0),
-    }
-    const report = await withStagedRecordsFile(recordsPath, (file) => readSources(input, staging, file))
-    context.accept?.(report)
-    if (report.passages === 0)
-      throw new OperatorError(
-        'The import holds no passage: read its report, correct the sources or the mapping, import ' +
-          'again and build from that.',
-      )
-    const passages = openPassageReader(recordsPath, mapping)
-    try {
-      const dropped = dropWithdrawn(context.parameters.withdrawals, staging, passages)
-      if (dropped.passages === report.passages)
-        throw new OperatorError('Every passage of the import is withdrawn: restore some, or import other sources.')
-      const sorted = source.snapshots.map((snapshot) => snapshot.sha256).sort()
-      const snapshotsDigest = sha256(sorted.join('')).toString('hex')
-      return await use({ staging, passages, report, dropped, snapshotsDigest })
-    } finally {
-      passages.close()
-    }
-  } finally {
-    staging.close()
+  using staging = openStaging(join(workFolder, `staging.${fence.attempt}.sqlite`))
+  let records = 0
+  const input = {
+    knowledgeBaseId: context.knowledgeBaseId,
+    mapping,
+    snapshots,
+    leftOut: context.leftOut ?? [],
+    signal: context.signal,
+    onRecord: () => context.progress.at((records += 1), 0),
   }
+  const report = await withStagedRecordsFile(recordsPath, (file) => readSources(input, staging, file))
+  context.accept?.(report)
+  if (report.passages === 0)
+    throw new OperatorError(
+      'The import holds no passage: read its report, correct the sources or the mapping, import ' +
+        'again and build from that.',
+    )
+  using passages = openPassageReader(recordsPath, mapping)
+  const dropped = dropWithdrawn(context.parameters.withdrawals, staging, passages)
+  if (dropped.passages === report.passages)
+    throw new OperatorError('Every passage of the import is withdrawn: restore some, or import other sources.')
+  const sorted = source.snapshots.map((snapshot) => snapshot.sha256).sort()
+  const snapshotsDigest = sha256(sorted.join('')).toString('hex')
+  return await use({ staging, passages, report, dropped, snapshotsDigest })
 }
 
 /** @throws OperatorError for a snapshot whose bytes are not those that were captured, whatever the store has there. */

@@ -166,8 +166,6 @@ export function unreadPeriods({ tree: { root } }: ReadTree): readonly ReaderLoss
   ]
 }
 
-type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom' | 'effectiveTo'>
-
 /** A date of a work or an expression from which it applies, and not one of its making. */
 const APPLIES = /applicab|entry-?in(?:to)?-?force|valid-?from/i
 
@@ -179,7 +177,7 @@ function datesOf(
   meta: MarkupElement | undefined,
   work: MarkupElement | undefined,
   expression: MarkupElement | undefined,
-): Dates {
+): Pick<DocumentFields, 'publishedAt' | 'effectiveFrom' | 'effectiveTo'> {
   const announced =
     dayIn(attribute(at(meta, 'publication'), 'date')) ??
     dateNamed(work, /verk(?:ue|ü)ndungsdatum|publi/i) ??

@@ -107,9 +107,7 @@ function createHyphens(lines: readonly string[]): (texts: LineText[], next: Line
   }
 }
 
-type Joined = ReturnType<typeof createHyphens>
-
-function addNote(held: OpenBlock[], line: PdfLine, isSame: boolean, joined: Joined): void {
+function addNote(held: OpenBlock[], line: PdfLine, isSame: boolean, joined: ReturnType<typeof createHyphens>): void {
   const last = held.at(-1)
   if (isSame && last !== undefined) joined(last.texts, textOf(line))
   else held.push(begun(line, undefined))

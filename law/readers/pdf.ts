@@ -35,29 +35,26 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
   assertUnpacked(bytes)
   if (!process.listeners('unhandledRejection').includes(passOverParser))
     process.on('unhandledRejection', passOverParser)
-  const pdf = await opened(bytes)
-  try {
-    if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
-    const [texts, annotations]: [PageTexts[], string[]] = [[], []]
-    const layers = await pdf.getOptionalContentConfig()
-    const isShown = (layer: unknown): boolean => layers.isVisible(layer) === true
-    const marksIn: MarksIn = (page) => marksOf(page, isShown, (kind) => annotations.push(kind))
-    for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number, marksIn))
-    const gutters = commonGutters(texts.map(({ along }) => along))
-    const pages = texts.map(({ along, apart, turn }, index) => [
-      ...linesOfPage(along, index + 1, turn, gutters).filter(({ text }) => text !== ''),
-      ...rotatedLines(apart, index + 1, turn),
-    ])
-    const scanned = pages.findIndex((lines) => lines.length === 0)
-    if (pages.every((lines) => lines.length === 0))
-      throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
-    const metadata = await metadataOf(pdf)
-    if (scanned !== -1) metadata.set('empty page', String(scanned + 1))
-    metadata.set('annotations', annotations.join(' '))
-    return lineTree(blocksOf(pages), '', metadata)
-  } finally {
-    await pdf.loadingTask.destroy()
-  }
+  await using opening = new AsyncDisposableStack()
+  const pdf = opening.adopt(await opened(bytes), (it) => it.loadingTask.destroy())
+  if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
+  const [texts, annotations]: [Awaited<ReturnType<typeof pageTexts>>[], string[]] = [[], []]
+  const layers = await pdf.getOptionalContentConfig()
+  const isShown = (layer: unknown): boolean => layers.isVisible(layer) === true
+  const marksIn: MarksIn = (page) => marksOf(page, isShown, (kind) => annotations.push(kind))
+  for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number, marksIn))
+  const gutters = commonGutters(texts.map(({ along }) => along))
+  const pages = texts.map(({ along, apart, turn }, index) => [
+    ...linesOfPage(along, index + 1, turn, gutters).filter(({ text }) => text !== ''),
+    ...rotatedLines(apart, index + 1, turn),
+  ])
+  const scanned = pages.findIndex((lines) => lines.length === 0)
+  if (pages.every((lines) => lines.length === 0))
+    throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
+  const metadata = await metadataOf(pdf)
+  if (scanned !== -1) metadata.set('empty page', String(scanned + 1))
+  metadata.set('annotations', annotations.join(' '))
+  return lineTree(blocksOf(pages), '', metadata)
 }
 
 /** Of a damaged file, the parser leaves rejections that nobody awaits; they end no process. Any other one does. */
@@ -140,8 +137,6 @@ async function opened(bytes: Uint8Array): Promise<Pdf> {
     throw new UnreadableFile('a broken PDF: its structure cannot be read')
   }
 }
-
-type PageTexts = Awaited<ReturnType<typeof pageTexts>>
 
 type MarksIn = (page: Awaited<ReturnType<Pdf['getPage']>>) => ReturnType<typeof marksOf>
 

@@ -176,15 +176,11 @@ function unmarked(format: ReaderFormat, provisions: readonly Provision[]): reado
 
 /** Reads the whole of a file, if it is not larger than a reader takes. */
 export async function readBytes(path: string): Promise<Uint8Array> {
-  const file = await open(path, 'r')
-  try {
-    const { size } = await file.stat()
-    if (size > READER_BOUNDS.fileBytesMax)
-      throw new UnreadableFile(`larger than ${READER_BOUNDS.fileBytesMax} bytes: split it into several files`)
-    return await file.readFile()
-  } finally {
-    await file.close()
-  }
+  await using file = await open(path, 'r')
+  const { size } = await file.stat()
+  if (size > READER_BOUNDS.fileBytesMax)
+    throw new UnreadableFile(`larger than ${READER_BOUNDS.fileBytesMax} bytes: split it into several files`)
+  return await file.readFile()
 }
 
 const NUMBER =

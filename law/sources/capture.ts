@@ -70,22 +70,17 @@ export async function captureSources(
 }
 
 async function captureSource(store: ArtifactStore, file: SourceFile, options: CaptureOptions): Promise<CapturedSource> {
-  const source = await openSource(file)
-  try {
-    const before = await source.stat({ bigint: true })
-    if (before.size > SOURCE_BOUNDS.sourceFileBytesMax) throw tooLarge(file.sourceName)
-    const read: Read = async (keep) => {
-      const kept = await readThrough(source, file.sourceName, options, keep)
-      const after = await source.stat({ bigint: true })
-      if (after.mtimeNs === before.mtimeNs && after.size === before.size && after.size === BigInt(kept.bytes))
-        return kept
-      throw new OperatorError(`${file.sourceName} changed while it was read: import it again when nothing writes to it`)
-    }
-    const keep = before.size <= SOURCE_BOUNDS.readBlockBytes ? keepSmall : keepBlocks
-    return { sourceName: file.sourceName, mediaType: file.mediaType, ...(await keep(store, read, options)) }
-  } finally {
-    await source.close()
+  await using source = await openSource(file)
+  const before = await source.stat({ bigint: true })
+  if (before.size > SOURCE_BOUNDS.sourceFileBytesMax) throw tooLarge(file.sourceName)
+  const read: Read = async (keep) => {
+    const kept = await readThrough(source, file.sourceName, options, keep)
+    const after = await source.stat({ bigint: true })
+    if (after.mtimeNs === before.mtimeNs && after.size === before.size && after.size === BigInt(kept.bytes)) return kept
+    throw new OperatorError(`${file.sourceName} changed while it was read: import it again when nothing writes to it`)
   }
+  const keep = before.size <= SOURCE_BOUNDS.readBlockBytes ? keepSmall : keepBlocks
+  return { sourceName: file.sourceName, mediaType: file.mediaType, ...(await keep(store, read, options)) }
 }
 
 /** Keeps bytes that are in memory as those of a source. @returns once they are on disk. */
@@ -124,29 +119,23 @@ async function keepSmall(store: ArtifactStore, read: Read, options: CaptureOptio
 export async function keepBlocks(store: ArtifactStore, read: Read, options: CaptureOptions): Promise<Kept> {
   const temporary = store.incomingFile(`${randomUUID()}.tmp`)
   await mkdir(dirname(temporary), { recursive: true })
-  try {
-    const kept = await copied(temporary, read)
-    const target = store.snapshotFile(kept.sha256)
-    if (!(await holds(target, kept, options))) {
-      await mkdir(dirname(target), { recursive: true })
-      await renameDurably(temporary, target)
-    }
-    await store.publish(target)
-    return kept
-  } finally {
-    await rm(temporary, { force: true })
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => rm(temporary, { force: true }))
+  const kept = await copied(temporary, read)
+  const target = store.snapshotFile(kept.sha256)
+  if (!(await holds(target, kept, options))) {
+    await mkdir(dirname(target), { recursive: true })
+    await renameDurably(temporary, target)
   }
+  await store.publish(target)
+  return kept
 }
 
 async function copied(path: string, read: Read): Promise<Kept> {
-  const copy = await open(path, 'wx', SNAPSHOT_MODE)
-  try {
-    const kept = await read((block) => copy.writeFile(block))
-    await copy.sync()
-    return kept
-  } finally {
-    await copy.close()
-  }
+  await using copy = await open(path, 'wx', SNAPSHOT_MODE)
+  const kept = await read((block) => copy.writeFile(block))
+  await copy.sync()
+  return kept
 }
 
 /** True if a file has the bytes. One that cannot be read counts as damaged. */

@@ -56,12 +56,8 @@ export async function openWithin(path: string, roots: SourceRoots, kind: 'file' 
 /** Returns the entries of a folder, which is opened as `openWithin` does. */
 export async function entriesWithin(path: string, roots: SourceRoots): Promise<readonly Dirent[]> {
   if (roots === 'own rights') return await readdir(path, { withFileTypes: true })
-  const folder = await openWithin(path, roots, 'folder')
-  try {
-    return await readdir(descriptorPath(folder), { withFileTypes: true })
-  } finally {
-    await folder.close()
-  }
+  await using folder = await openWithin(path, roots, 'folder')
+  return await readdir(descriptorPath(folder), { withFileTypes: true })
 }
 
 /** The kernel's own link to what is open. */

@@ -9,12 +9,10 @@ import { DAY_MS } from '#core/platform/time.ts'
 import { knowledgeBaseNamed, organizationNamed } from './names.ts'
 import { withAudit, type Operator } from './operator.ts'
 
-type Exposure = ReturnType<typeof exposureUnder>
-
 /** Counts from the reservations, which the counters in Redis are also rebuilt from. */
 export async function exposureOf(database: Queryable, scope: ExposureScope, limit: number, nowMs = Date.now()) {
   const grants = await exposureGrants(database, { ...scope, limit })
-  const exposures: Exposure[] = []
+  const exposures: ReturnType<typeof exposureUnder>[] = []
   for (const [organizationId, ofOrganization] of Map.groupBy(grants, (grant) => grant.organization_id)) {
     const served = await readNewByDay(database, organizationId, nowMs)
     exposures.push(...ofOrganization.map((grant) => exposureUnder(grant, served, Math.floor(nowMs / DAY_MS))))

@@ -39,7 +39,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 
 /** Copies a file of the report to a new file; an existing one is left alone. */
 export async function copyReport({ version_id, path }: Awaited<ReturnType<typeof reportSource>>, file: string) {
-  const copy = await openHashedFile(file).catch((error: unknown) => {
+  await using copy = await openHashedFile(file).catch((error: unknown) => {
     const fault = FAULTS[z.object({ code: z.string() }).safeParse(error).data?.code ?? '']
     if (fault === undefined) throw error
     throw new OperatorError(`${file} ${fault}.`, { cause: error })
@@ -49,7 +49,6 @@ export async function copyReport({ version_id, path }: Awaited<ReturnType<typeof
     const { bytes } = await copy.finish()
     return { version_id, file, bytes }
   } catch (error) {
-    await copy.abandon()
     await rm(file, { force: true })
     throw error
   }

@@ -222,15 +222,11 @@ function provisionMatch(name: string, folder: string): (passage: PassageRecord) 
 
 /** Canonical forms of the provisions that the name is a reference to; acts alone are no provisions. */
 function namedIn(name: string, folder: string): readonly string[] {
-  const index = openReferencesReader(folder)
-  try {
-    const { certain } = referencesIn(name, createActAliases(index.actNames))
-    return certain
-      .filter(({ reference }) => reference.path.length > 0)
-      .map(({ reference }) => canonicalReference(reference))
-  } finally {
-    index.close()
-  }
+  using index = openReferencesReader(folder)
+  const { certain } = referencesIn(name, createActAliases(index.actNames))
+  return certain
+    .filter(({ reference }) => reference.path.length > 0)
+    .map(({ reference }) => canonicalReference(reference))
 }
 
 function assertOneDocument(what: string, found: readonly PassageRecord[]): void {

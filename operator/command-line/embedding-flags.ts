@@ -64,9 +64,8 @@ export const endpointInput = {
       .optional(),
   ),
 }
-type EndpointInput = z.output<z.ZodObject<typeof endpointInput>>
 
-export function endpointOf(input: EndpointInput): EndpointOptions {
+export function endpointOf(input: z.output<z.ZodObject<typeof endpointInput>>): EndpointOptions {
   return {
     model: input.embeddingModel,
     dimensions: input.embeddingDimensions,

@@ -80,10 +80,7 @@ export async function withOwnEncoder<F extends EmbeddingFlags, T>(
 ): Promise<T> {
   const { model } = flags
   if (model === undefined) return await use(flags, signal)
-  const encoder = await startOwnEncoder({ ...flags, model })
-  try {
-    return await use(flagsWith(flags, encoder), AbortSignal.any([signal, encoder.ended]), encoder.digest)
-  } finally {
-    await encoder.stop()
-  }
+  await using opened = new AsyncDisposableStack()
+  const encoder = opened.adopt(await startOwnEncoder({ ...flags, model }), (it) => it.stop())
+  return await use(flagsWith(flags, encoder), AbortSignal.any([signal, encoder.ended]), encoder.digest)
 }

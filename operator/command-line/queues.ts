@@ -30,11 +30,8 @@ export async function withQueues<T>(
 
 /** Connects for one command. @throws OperatorError before any work when Redis does not answer or cannot be used. */
 export async function withQueueRedis<T>(redisUrl: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const primary = openQueueRedis(redisUrl, quiet, { failFast: true })
-  try {
-    await primary.usable()
-    return await work(primary.redis)
-  } finally {
-    primary.close()
-  }
+  using opened = new DisposableStack()
+  const primary = opened.adopt(openQueueRedis(redisUrl, quiet, { failFast: true }), (it) => it.close())
+  await primary.usable()
+  return await work(primary.redis)
 }

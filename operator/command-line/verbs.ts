@@ -78,13 +78,14 @@ export function verb<S extends z.ZodRawShape = None, V extends Variables = None>
       // Standard output belongs to the result, so the log goes to standard error.
       const log = createLog('operator', 'warn', (line) => command.console.stderr.write(line))
       await assertDatabaseAnswers(base.DATABASE_URL, log)
-      const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, OPERATOR_BOUNDS.operatorStatementTimeoutMs)
-      try {
-        await assertSchemaCompatible(database)
-        return await run(given, { ...output, operator: { database, actor }, database, config })
-      } finally {
-        await database.end()
-      }
+      await using database = openDatabase(
+        base.DATABASE_URL,
+        log,
+        CONNECTIONS_MAX,
+        OPERATOR_BOUNDS.operatorStatementTimeoutMs,
+      )
+      await assertSchemaCompatible(database)
+      return await run(given, { ...output, operator: { database, actor }, database, config })
     },
   }
 }
@@ -142,13 +143,9 @@ export function list<
 
 /** @throws within seconds when no database answers. */
 export async function assertDatabaseAnswers(url: string, log: Log): Promise<void> {
-  const database = openDatabase(url, log, 1, CONNECT_TIMEOUT_MS)
-  try {
-    const client = await database.connect()
-    client.release()
-  } finally {
-    await database.end()
-  }
+  await using database = openDatabase(url, log, 1, CONNECT_TIMEOUT_MS)
+  const client = await database.connect()
+  client.release()
 }
 
 function configOf<V extends Variables>({ console }: OperatorCommand, variables: V | undefined): ConfigOf<V> {

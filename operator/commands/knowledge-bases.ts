@@ -51,7 +51,6 @@ const policyInput = {
     limits.optional(),
   ),
 }
-type PolicyChange = z.output<z.ZodObject<typeof policyInput>>
 
 export const commands: Commands = [
   group('knowledge-bases', 'collections a client can be entitled to: create, list, policy, trace', [
@@ -134,7 +133,7 @@ async function policyOf({ database }: Operator, knowledgeBase: string) {
 async function changeReviewPolicy(
   operator: Operator,
   knowledgeBase: string,
-  asked: PolicyChange,
+  asked: z.output<z.ZodObject<typeof policyInput>>,
   keys: readonly SigningKey[],
 ) {
   return withAudit(operator, 'knowledge-base.policy', async (client) => {

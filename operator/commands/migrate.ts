@@ -31,10 +31,6 @@ export const commands: Commands = [
 
 /** Active versions that this release cannot serve: gateways refuse their requests until another one is active. */
 async function versionsToBuildAgain(url: string, log: Log): ReturnType<typeof activeLocalVersions> {
-  const database = openDatabase(url, log, 1)
-  try {
-    return await activeLocalVersions(database)
-  } finally {
-    await database.end()
-  }
+  await using database = openDatabase(url, log, 1)
+  return await activeLocalVersions(database)
 }

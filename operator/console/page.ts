@@ -125,9 +125,7 @@ function bar(value: number, threshold: number): Markup {
   </figure>`
 }
 
-type Found = Explained['passages'][number]
-
-function foundPassage(passage: Found, answers: boolean): Markup {
+function foundPassage(passage: Explained['passages'][number], answers: boolean): Markup {
   const { label, document, source, text, served, named, reader, matched_words: matched } = passage
   const words = new Set(matched)
   const marked = segmentsOf(text).map((each) => (words.has(each) ? html`<mark>${each}</mark>` : each))

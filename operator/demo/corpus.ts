@@ -101,7 +101,6 @@ export async function corpusDigest({ source, folder, mappingFile, questionsFile 
 }
 
 async function headOf(clone: string): Promise<string> {
-  const objects = await openObjects(clone)
-  await objects.close()
+  await using objects = await openObjects(clone)
   return objects.head
 }

@@ -119,8 +119,6 @@ function announce(ready: Ready, files: readonly string[], dataDir: string, steps
   )
 }
 
-type OpenEmbedding = Awaited<ReturnType<typeof openEmbedding>>
-
 /**
  * Starts the encoder of `--model`, and says with which encoder the demo runs.
  * @returns `named`: what makes another version where it changes. An encoder of its own is known by its digest, not its
@@ -195,7 +193,7 @@ function assistEnvironment(assist: Assist | undefined, steps: Steps): Installati
   }
 }
 
-interface Built extends Omit<OpenEmbedding, 'environment'> {
+interface Built extends Omit<Awaited<ReturnType<typeof openEmbedding>>, 'environment'> {
   readonly state: DemoState
   readonly engine: Engine
   readonly assist: Assist | undefined

@@ -70,26 +70,26 @@ export async function withTemporaryVersion<T>(input: VersionInput, use: (version
     const keys = signingKeys()
     const store = createArtifactStore(storeUrl)
     const built = await build(input, store, keys)
-    const node = await startNodeProcess({ ARTIFACT_STORE: storeUrl }, [keys.publicKeyDer], input.engine)
-    try {
-      reportCorpus(built, input)
-      await prepareOn(node.client, built.artifact, input.signal)
-      const { manifest, folder: artifactFolder } = built.artifact
-      const damaged = (error: ArtifactError): Error => alteredCandidate(built.artifact.versionId, error)
-      const asking = {
-        versionId: built.artifact.versionId,
-        facets: built.corpus.facets,
-        embedder: input.embedder,
-        nodes: [node.client],
-        day: utcDay(new Date()),
-        signal: AbortSignal.any([input.signal, node.ended]),
-      }
-      return await withSourceIds({ ...manifest, folder: artifactFolder, damaged }, (sourceIdOf) =>
-        use({ ...built, store, asking: { ...asking, sourceIdOf } }),
-      )
-    } finally {
-      await node.stop()
+    await using opened = new AsyncDisposableStack()
+    const node = opened.adopt(
+      await startNodeProcess({ ARTIFACT_STORE: storeUrl }, [keys.publicKeyDer], input.engine),
+      (it) => it.stop(),
+    )
+    reportCorpus(built, input)
+    await prepareOn(node.client, built.artifact, input.signal)
+    const { manifest, folder: artifactFolder } = built.artifact
+    const damaged = (error: ArtifactError): Error => alteredCandidate(built.artifact.versionId, error)
+    const asking = {
+      versionId: built.artifact.versionId,
+      facets: built.corpus.facets,
+      embedder: input.embedder,
+      nodes: [node.client],
+      day: utcDay(new Date()),
+      signal: AbortSignal.any([input.signal, node.ended]),
     }
+    return await withSourceIds({ ...manifest, folder: artifactFolder, damaged }, (sourceIdOf) =>
+      use({ ...built, store, asking: { ...asking, sourceIdOf } }),
+    )
   } finally {
     if (input.engine !== undefined) await removeIndexesOf(input.engine, versionIdOf(BUILD_ID))
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })

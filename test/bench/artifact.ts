@@ -154,11 +154,8 @@ export function* vectorBlocks(
   version: FilesOfVersion,
 ): Generator<{ readonly firstRow: number; readonly vectors: Float32Array<ArrayBuffer> }> {
   const { passages } = version.manifest
-  const vectors = openVectors(version)
-  try {
-    for (let firstRow = 0; firstRow < passages; firstRow += BLOCK_ROWS)
-      yield { firstRow, vectors: vectors.at(firstRow, Math.min(BLOCK_ROWS, passages - firstRow)) }
-  } finally {
-    vectors.close()
-  }
+  using ending = new DisposableStack()
+  const vectors = ending.adopt(openVectors(version), (it) => it.close())
+  for (let firstRow = 0; firstRow < passages; firstRow += BLOCK_ROWS)
+    yield { firstRow, vectors: vectors.at(firstRow, Math.min(BLOCK_ROWS, passages - firstRow)) }
 }

@@ -144,11 +144,9 @@ await runCommandLine(USAGE, flagsOf, (flags) =>
   withOwnDatabase('ends', async (urls) => {
     const folder = mkdtempSync(join(tmpdir(), 'evidence-ends-'))
     const redis = await startRedis({ folder })
-    try {
-      return await measure(flags, urls, redis.url)
-    } finally {
-      await redis.stop()
-      rmSync(folder, { recursive: true, force: true })
-    }
+    await using ending = new AsyncDisposableStack()
+    ending.defer(async () => rmSync(folder, { recursive: true, force: true }))
+    ending.defer(() => redis.stop())
+    return await measure(flags, urls, redis.url)
   }),
 )

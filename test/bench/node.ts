@@ -10,14 +10,11 @@ export async function openVersion(
   { address }: Pick<LocalSearchNode, 'address'>,
   { versionId, manifestDigest }: BenchArtifact,
 ): Promise<number> {
-  const client = openSearchNodeClient(address, credentials.createInsecure())
-  try {
-    const began = performance.now()
-    await client.prepareVersion({ versionId, manifestDigest }, RPC_BOUNDS.prepareTimeoutMs)
-    return performance.now() - began
-  } finally {
-    client.close()
-  }
+  using ending = new DisposableStack()
+  const client = ending.adopt(openSearchNodeClient(address, credentials.createInsecure()), (it) => it.close())
+  const began = performance.now()
+  await client.prepareVersion({ versionId, manifestDigest }, RPC_BOUNDS.prepareTimeoutMs)
+  return performance.now() - began
 }
 
 /** Resident megabytes of a process without the page cache; null where the system does not report it. */

@@ -137,18 +137,16 @@ describe('Keys: two peppers at once while rotating', () => {
       addresses,
       'gateway-rotating',
     )
-    try {
-      const issued = await issueKeyFor(operator, {
-        client: caller.client,
-        environment: 'live',
-        peppers: parsePeppers(next),
-      })
-      expect((await caller.ask({}, { baseUrl: rotating.baseUrl })).status).toBe(200)
-      expect((await caller.ask({}, { baseUrl: rotating.baseUrl, key: issued.key })).status).toBe(200)
-      expect((await caller.ask({}, { key: issued.key })).status).toBe(401)
-    } finally {
-      await rotating.stop()
-    }
+    await using ending = new AsyncDisposableStack()
+    ending.defer(async () => void (await rotating.stop()))
+    const issued = await issueKeyFor(operator, {
+      client: caller.client,
+      environment: 'live',
+      peppers: parsePeppers(next),
+    })
+    expect((await caller.ask({}, { baseUrl: rotating.baseUrl })).status).toBe(200)
+    expect((await caller.ask({}, { baseUrl: rotating.baseUrl, key: issued.key })).status).toBe(200)
+    expect((await caller.ask({}, { key: issued.key })).status).toBe(401)
   })
 })
 

@@ -34,12 +34,8 @@ beforeAll(async () => {
   cpSync(new URL('../../clients/typescript/examples/backend.ts', import.meta.url), join(folder, 'backend.ts'))
   const { id } = await knowledgeBaseNamed(service.operator.database, KNOWLEDGE_BASE)
   const log = createLog('test', 'silent')
-  const database = openDatabase(settings.jobsDatabaseUrl, log, 1)
-  try {
-    await writeTrace({ database, store: storeOf(settings), traceDir: trace, log }, id)
-  } finally {
-    await database.end()
-  }
+  await using database = openDatabase(settings.jobsDatabaseUrl, log, 1)
+  await writeTrace({ database, store: storeOf(settings), traceDir: trace, log }, id)
 })
 
 async function verified(raw: string, options: object = {}): Promise<unknown> {

@@ -173,11 +173,9 @@ describe.each([
       const [status, body, headers] = replies[keys.push(request.headers['idempotency-key']) - 1] ?? HANGS
       if (status > 0) response.writeHead(status, headers).end(body)
     })
-    try {
-      return [await ask({ baseUrl: server.baseUrl, apiKey: 'key', timeoutMs }, asked), keys]
-    } finally {
-      await server.stop()
-    }
+    await using ending = new AsyncDisposableStack()
+    ending.defer(() => server.stop())
+    return [await ask({ baseUrl: server.baseUrl, apiKey: 'key', timeoutMs }, asked), keys]
   }
 
   test('sends what is retryable again under the same key, after Retry-After', async () => {

@@ -14,12 +14,9 @@ export async function loseCounters(caller: Pick<Caller, 'organization'>): Promis
   const { rows } = await service.owner.query<{ id: string }>('select id from organizations where name = $1', [
     caller.organization,
   ])
-  const redis = new Redis(service.settings.redisUrl)
-  try {
-    await redis.del(epochKey(rows[0]?.id ?? ''))
-  } finally {
-    redis.disconnect()
-  }
+  using ending = new DisposableStack()
+  const redis = ending.adopt(new Redis(service.settings.redisUrl), (it) => it.disconnect())
+  await redis.del(epochKey(rows[0]?.id ?? ''))
 }
 
 /** Moves a caller's past requests, or the first of them only, further back in time, and loses the counters. */

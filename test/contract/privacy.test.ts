@@ -66,20 +66,17 @@ async function tablesOf(): Promise<readonly (readonly [string, string])[]> {
 
 /** Each key with its value, whatever its type. */
 async function redisOf(): Promise<readonly (readonly [string, string])[]> {
-  const redis = new Redis(service.settings.redisUrl, { lazyConnect: true })
+  using ending = new DisposableStack()
+  const redis = ending.adopt(new Redis(service.settings.redisUrl, { lazyConnect: true }), (it) => it.disconnect())
   await redis.connect()
-  try {
-    const found: string[] = []
-    for await (const keys of redis.scanStream({ count: 1_000 })) {
-      for (const key of keys as readonly string[]) {
-        const dumped = await redis.dumpBuffer(key)
-        found.push(`${key} ${dumped?.toString('latin1') ?? ''} ${JSON.stringify(await plainValue(redis, key))}`)
-      }
+  const found: string[] = []
+  for await (const keys of redis.scanStream({ count: 1_000 })) {
+    for (const key of keys as readonly string[]) {
+      const dumped = await redis.dumpBuffer(key)
+      found.push(`${key} ${dumped?.toString('latin1') ?? ''} ${JSON.stringify(await plainValue(redis, key))}`)
     }
-    return [['Redis', found.join('\n')]]
-  } finally {
-    redis.disconnect()
   }
+  return [['Redis', found.join('\n')]]
 }
 
 async function plainValue(redis: Redis, key: string): Promise<unknown> {

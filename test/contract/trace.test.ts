@@ -272,24 +272,20 @@ describe('a forgery is refuted by name:', () => {
   })
 
   test('an artifact that was edited in place, and a record that was altered in Postgres, are not published', async () => {
-    const database = openDatabase(settings.jobsDatabaseUrl, createLog('test', 'silent'), 1)
+    await using database = openDatabase(settings.jobsDatabaseUrl, createLog('test', 'silent'), 1)
     const write = (traceDir: string): Promise<void> =>
       writeTrace({ database, store, traceDir, log: createLog('test', 'silent') }, knowledgeBaseId)
     const passages = join(store.artifactFolder(replyOf(0).version), 'passages.jsonl')
     const before = readFileSync(passages)
     const { rows } = await service.owner.query<{ record: string }>(RECORD, [knowledgeBaseId])
-    try {
-      writeFileSync(passages, before.toString().replace(BEFORE, AFTER))
-      await expect(write(at('again'))).rejects.toThrow('not under the Merkle root of the manifest')
-      writeFileSync(passages, before)
-      await withoutGuards(service.owner, ALTER, [knowledgeBaseId, '{}'])
-      await expect(write(at('again'))).rejects.toThrow(`Entry 1 of the version chain of ${SLUG}: its record is not`)
-      await withoutGuards(service.owner, ALTER, [knowledgeBaseId, rows[0]?.record])
-      await write(at('again'))
-      expect(await verified({ trace: 'again' })).toMatchObject({ code: 0 })
-    } finally {
-      await database.end()
-    }
+    writeFileSync(passages, before.toString().replace(BEFORE, AFTER))
+    await expect(write(at('again'))).rejects.toThrow('not under the Merkle root of the manifest')
+    writeFileSync(passages, before)
+    await withoutGuards(service.owner, ALTER, [knowledgeBaseId, '{}'])
+    await expect(write(at('again'))).rejects.toThrow(`Entry 1 of the version chain of ${SLUG}: its record is not`)
+    await withoutGuards(service.owner, ALTER, [knowledgeBaseId, rows[0]?.record])
+    await write(at('again'))
+    expect(await verified({ trace: 'again' })).toMatchObject({ code: 0 })
   })
 })
 

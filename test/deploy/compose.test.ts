@@ -265,27 +265,25 @@ test(
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'evidence-compose-'))
     const postgres = await startPostgres({ folder })
-    try {
-      const [, statements = ''] =
-        /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(parseCompose(text).configs['logins']?.content ?? '') ?? []
-      await postgres.createDatabase('evidence')
-      await queryAs(postgres.adminUrl('evidence'), statements.replaceAll(/:'(\w+)'/g, "'password-of-$1'"))
-      const login = (process: string): string =>
-        `postgres://evidence_${process}_login:password-of-${process}@127.0.0.1:${postgres.port}/evidence`
-      await migrate(login('migration'))
-      await queryAs(login('gateway'), 'select id from reservations')
-      await queryAs(login('jobs'), 'select id from builds')
-      await queryAs(login('operator'), 'update organizations set active = false')
-      for (const [process, statement] of [
-        ['gateway', 'select id from builds'],
-        ['jobs', 'select digest from api_keys'],
-        ['operator', "update reservations set state = 'failed'"],
-      ] as const)
-        await expect(queryAs(login(process), statement)).rejects.toThrow(/permission denied/)
-    } finally {
-      await postgres.stop()
-      rmSync(folder, { recursive: true, force: true })
-    }
+    await using ending = new AsyncDisposableStack()
+    ending.defer(async () => rmSync(folder, { recursive: true, force: true }))
+    ending.defer(() => postgres.stop())
+    const [, statements = ''] =
+      /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(parseCompose(text).configs['logins']?.content ?? '') ?? []
+    await postgres.createDatabase('evidence')
+    await queryAs(postgres.adminUrl('evidence'), statements.replaceAll(/:'(\w+)'/g, "'password-of-$1'"))
+    const login = (process: string): string =>
+      `postgres://evidence_${process}_login:password-of-${process}@127.0.0.1:${postgres.port}/evidence`
+    await migrate(login('migration'))
+    await queryAs(login('gateway'), 'select id from reservations')
+    await queryAs(login('jobs'), 'select id from builds')
+    await queryAs(login('operator'), 'update organizations set active = false')
+    for (const [process, statement] of [
+      ['gateway', 'select id from builds'],
+      ['jobs', 'select digest from api_keys'],
+      ['operator', "update reservations set state = 'failed'"],
+    ] as const)
+      await expect(queryAs(login(process), statement)).rejects.toThrow(/permission denied/)
   },
 )
 

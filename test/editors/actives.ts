@@ -22,12 +22,10 @@ export async function activateAll(laboratory: Laboratory, corpora: readonly Sour
 
 async function lossesOf({ files, mapping }: Sources): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'law-'))
-  try {
-    for (const [name, text] of files) writeFileSync(join(folder, name), text)
-    const paths = [...files.keys()].map((name) => join(folder, name))
-    const { report } = await importFiles(paths, mapping === undefined ? undefined : parseMapping(mapping))
-    return report.losses.map(({ name }) => name)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name, text] of files) writeFileSync(join(folder, name), text)
+  const paths = [...files.keys()].map((name) => join(folder, name))
+  const { report } = await importFiles(paths, mapping === undefined ? undefined : parseMapping(mapping))
+  return report.losses.map(({ name }) => name)
 }

@@ -113,18 +113,16 @@ async function judge(
   const expect = insists && losses.length > 0 ? [] : expected
   if (insists && losses.length > 0) candidate = await laboratory.build(sources, [...accepted, ...losses])
   if (isRefused(candidate)) return { refused: refusalText(candidate), violations: [] }
-  try {
-    const pair: Pair = { active, candidate, before, after: surfaceOf(candidate) }
-    const comparison = await laboratory.compare(active, candidate)
-    if (isRefused(comparison)) return { refused: refusalText(comparison), violations: [] }
-    const violations = [
-      ...lostWords(pair),
-      ...unmetExpectations(pair, expect),
-      ...brokenLaws(pair),
-      ...(await unnamedChanges(laboratory, pair, comparison)),
-    ]
-    return { refused: undefined, violations }
-  } finally {
-    laboratory.discard(candidate)
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => laboratory.discard(candidate))
+  const pair: Pair = { active, candidate, before, after: surfaceOf(candidate) }
+  const comparison = await laboratory.compare(active, candidate)
+  if (isRefused(comparison)) return { refused: refusalText(comparison), violations: [] }
+  const violations = [
+    ...lostWords(pair),
+    ...unmetExpectations(pair, expect),
+    ...brokenLaws(pair),
+    ...(await unnamedChanges(laboratory, pair, comparison)),
+  ]
+  return { refused: undefined, violations }
 }

@@ -155,18 +155,16 @@ async function judged(
 ): Promise<Pick<InnocentResult, 'refused' | 'unexpected'>> {
   const candidate = await laboratory.build(sources, accepted)
   if (isRefused(candidate)) return { refused: candidate.message, unexpected: [] }
-  try {
-    const comparison = await laboratory.compare(law, candidate)
-    if (isRefused(comparison)) return { refused: comparison.message, unexpected: [] }
-    const listed = new Set(comparison.named.map(({ kind }) => kind))
-    const after = surfaceOf(candidate)
-    const seen = [...unmatched(surface, after), ...unmatched(after, surface)].length
-    const silent =
-      lists.every((kind) => UNSEEN.includes(kind)) && seen > 0 ? [`${seen} passages that callers see otherwise`] : []
-    return { refused: undefined, unexpected: [...[...listed].filter((kind) => !lists.includes(kind)), ...silent] }
-  } finally {
-    laboratory.discard(candidate)
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => laboratory.discard(candidate))
+  const comparison = await laboratory.compare(law, candidate)
+  if (isRefused(comparison)) return { refused: comparison.message, unexpected: [] }
+  const listed = new Set(comparison.named.map(({ kind }) => kind))
+  const after = surfaceOf(candidate)
+  const seen = [...unmatched(surface, after), ...unmatched(after, surface)].length
+  const silent =
+    lists.every((kind) => UNSEEN.includes(kind)) && seen > 0 ? [`${seen} passages that callers see otherwise`] : []
+  return { refused: undefined, unexpected: [...[...listed].filter((kind) => !lists.includes(kind)), ...silent] }
 }
 
 function correctedWord(sources: Sources, draw: Draw): Sources | undefined {

@@ -131,31 +131,29 @@ async function orRefused<T>(step: Refused['refused'], work: () => Promise<T>): P
 
 async function build(bench: Bench, sources: Sources, acceptLoss: readonly string[]): Promise<BuiltLaw | Refused> {
   const work = mkdtempSync(join(bench.root, 'case-'))
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(work, { recursive: true, force: true }))
+  const imported = await orRefused('import', () => importSources(bench, sources, work, acceptLoss))
+  if (isRefused(imported)) return imported
+  const context = await buildContext(bench, imported, join(work, 'build'))
+  const { corpus, artifact } = await buildVersion(context, undefined)
+  const questionSet = sources.questions && storeQuestions(bench, sources.questions)
+  const profile = defaultProfile(context.parameters)
   try {
-    const imported = await orRefused('import', () => importSources(bench, sources, work, acceptLoss))
-    if (isRefused(imported)) return imported
-    const context = await buildContext(bench, imported, join(work, 'build'))
-    const { corpus, artifact } = await buildVersion(context, undefined)
-    const questionSet = sources.questions && storeQuestions(bench, sources.questions)
-    const profile = defaultProfile(context.parameters)
-    try {
-      const evaluation = await evaluateVersion(bench, { corpus, artifact, profile, questionSet })
-      return {
-        sources,
-        report: imported.report,
-        artifact,
-        corpus,
-        evaluation,
-        profile: evaluation.profile,
-        questionSet,
-      }
-    } catch (error) {
-      rmSync(artifact.folder, { recursive: true, force: true })
-      bench.node.release(artifact.versionId)
-      throw error
+    const evaluation = await evaluateVersion(bench, { corpus, artifact, profile, questionSet })
+    return {
+      sources,
+      report: imported.report,
+      artifact,
+      corpus,
+      evaluation,
+      profile: evaluation.profile,
+      questionSet,
     }
-  } finally {
-    rmSync(work, { recursive: true, force: true })
+  } catch (error) {
+    rmSync(artifact.folder, { recursive: true, force: true })
+    bench.node.release(artifact.versionId)
+    throw error
   }
 }
 

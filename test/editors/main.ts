@@ -11,13 +11,10 @@ const PROGRESS_EVERY = 100
 /** @returns whether no guarantee was broken. */
 async function runFor(flags: LawFlags): Promise<boolean> {
   return withOwnDatabase('law', async (database) => {
-    const laboratory = await openLaboratory(database)
-    try {
-      const actives = await activateAll(laboratory, [...ownCorpora(), ...realCorpora()])
-      return flags.innocent ? await runHonest(laboratory, actives, flags) : await runCases(laboratory, actives, flags)
-    } finally {
-      await laboratory.close()
-    }
+    await using ending = new AsyncDisposableStack()
+    const laboratory = ending.adopt(await openLaboratory(database), (it) => it.close())
+    const actives = await activateAll(laboratory, [...ownCorpora(), ...realCorpora()])
+    return flags.innocent ? await runHonest(laboratory, actives, flags) : await runCases(laboratory, actives, flags)
   })
 }
 

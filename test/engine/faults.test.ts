@@ -174,28 +174,26 @@ test('a caller of the gateway sees an engine that stands still as 503 in time, i
   await green()
   const environment = engineEnvironment(cluster.settings)
   const service = await startTestService({ engine: 'opensearch', environment })
-  try {
-    const caller = await service.createCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
-    const right = (await caller.ask()).retrieved().results
-    expect(right.length).toBeGreaterThan(0)
-    cluster.cluster.signal('SIGSTOP')
-    const beganMs = adjustedNowMs()
-    const refused = await caller.ask()
-    expect(adjustedNowMs() - beganMs).toBeLessThan(PLATFORM_BOUNDS.requestDeadlineMs)
-    cluster.cluster.signal('SIGCONT')
-    expect(refused.status).toBe(503)
-    expect(refused.error().error).toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', retryable: true })
-    const again = await until('requests are served again', async () => {
-      const answer = await caller.ask()
-      return answer.status === 200 && answer
-    })
-    expect(again.retrieved().results).toEqual(right)
-    const entries = await settledLedgerRows(service.owner, caller.entitlementId)
-    expect(entries.slice(0, 2)).toMatchObject([{ charged: true }, { entry: 'refunded', charged: false }])
-  } finally {
-    cluster.cluster.signal('SIGCONT')
-    await service.stop()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => service.stop())
+  ending.defer(async () => cluster.cluster.signal('SIGCONT'))
+  const caller = await service.createCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
+  const right = (await caller.ask()).retrieved().results
+  expect(right.length).toBeGreaterThan(0)
+  cluster.cluster.signal('SIGSTOP')
+  const beganMs = adjustedNowMs()
+  const refused = await caller.ask()
+  expect(adjustedNowMs() - beganMs).toBeLessThan(PLATFORM_BOUNDS.requestDeadlineMs)
+  cluster.cluster.signal('SIGCONT')
+  expect(refused.status).toBe(503)
+  expect(refused.error().error).toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', retryable: true })
+  const again = await until('requests are served again', async () => {
+    const answer = await caller.ask()
+    return answer.status === 200 && answer
+  })
+  expect(again.retrieved().results).toEqual(right)
+  const entries = await settledLedgerRows(service.owner, caller.entitlementId)
+  expect(entries.slice(0, 2)).toMatchObject([{ charged: true }, { entry: 'refunded', charged: false }])
 })
 
 const UNLOADED = 'FAILED_PRECONDITION'
@@ -251,11 +249,9 @@ test('a vector that was altered in the index is found on load, or right after it
   const large = { lookEveryMs: 200, readOnLoadRowsMax: 0 }
   const other = await startNodeInProcess(store, publicKeyDer, cluster.settings, large)
   const ofOther = openSearchNodeClient(`127.0.0.1:${other.port}`, credentials.createInsecure())
-  try {
-    await ofOther.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
-    await expectEventually(() => ask(version, ofOther), UNLOADED)
-  } finally {
-    ofOther.close()
-    await other.stop()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => other.stop())
+  ending.defer(async () => ofOther.close())
+  await ofOther.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
+  await expectEventually(() => ask(version, ofOther), UNLOADED)
 })

@@ -50,11 +50,9 @@ async function withEdit(version: string, run: () => Promise<void>): Promise<void
     passages(version),
     Buffer.concat([before.subarray(0, at), Buffer.from(' can  '), before.subarray(at + 6)]),
   )
-  try {
-    await run()
-  } finally {
-    writeFileSync(passages(version), before)
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => writeFileSync(passages(version), before))
+  await run()
 }
 
 /** Runs while the manifest has a signature of nobody. */
@@ -62,11 +60,9 @@ async function withSignature(version: string, run: () => Promise<void>): Promise
   const path = join(harness.store.artifactFolder(version), 'manifest.sig')
   const before = readFileSync(path)
   writeFileSync(path, Buffer.alloc(before.length))
-  try {
-    await run()
-  } finally {
-    writeFileSync(path, before)
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => writeFileSync(path, before))
+  await run()
 }
 
 const UNSIGNED =

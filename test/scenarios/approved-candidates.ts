@@ -37,31 +37,29 @@ export async function approvedCandidates(
   const store = createArtifactStore(storeUrl(settings))
   const corpus = builtInCorpus()
   const folder = mkdtempSync(join(tmpdir(), 'evidence-rulebook-'))
-  try {
-    cpSync(corpus.source, folder, { recursive: true })
-    const path = join(folder, change.file)
-    const before = readFileSync(path, 'utf8')
-    if (!before.includes(change.from)) throw new Error(`${change.file} holds no "${change.from}"`)
-    writeFileSync(path, before.replace(change.from, change.to))
-    const imported = await importCorpus(operator, { knowledgeBase: KNOWLEDGE_BASE, source: folder, store })
-    return await withQueues(settings.redisUrl, (open) =>
-      Promise.all(
-        Array.from({ length: candidates }, async () => {
-          const started = await startBuild(
-            operator,
-            { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store },
-            (id) => enqueueBuild(open('build'), id),
-          )
-          const version = await builtVersion(service, started.id)
-          await makeComparable(service.owner, version, { store })
-          await insertSignedReview(service.owner, version, { reviewer: await reviewerOf(service) })
-          return version
-        }),
-      ),
-    )
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(folder, { recursive: true, force: true }))
+  cpSync(corpus.source, folder, { recursive: true })
+  const path = join(folder, change.file)
+  const before = readFileSync(path, 'utf8')
+  if (!before.includes(change.from)) throw new Error(`${change.file} holds no "${change.from}"`)
+  writeFileSync(path, before.replace(change.from, change.to))
+  const imported = await importCorpus(operator, { knowledgeBase: KNOWLEDGE_BASE, source: folder, store })
+  return await withQueues(settings.redisUrl, (open) =>
+    Promise.all(
+      Array.from({ length: candidates }, async () => {
+        const started = await startBuild(
+          operator,
+          { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store },
+          (id) => enqueueBuild(open('build'), id),
+        )
+        const version = await builtVersion(service, started.id)
+        await makeComparable(service.owner, version, { store })
+        await insertSignedReview(service.owner, version, { reviewer: await reviewerOf(service) })
+        return version
+      }),
+    ),
+  )
 }
 
 /** The reviewer whose key the service was published with. */

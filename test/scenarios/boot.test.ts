@@ -112,25 +112,23 @@ test('a job worker refuses a Redis that may evict its jobs', async () => {
   const database = await openTestDatabase()
   const redis = await startOwnRedis()
   const client = new Redis(redis.url)
-  try {
-    await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    const { MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
-    const ended = await boot('jobs/worker/main.ts', {
-      DATABASE_URL: database.jobsUrl,
-      REDIS_URL: redis.url,
-      SEARCH_NODES: '127.0.0.1:1',
-      ARTIFACT_STORE: 'file:///nonexistent',
-      MANIFEST_PUBLIC_KEY,
-      MANIFEST_PRIVATE_KEY,
-      LOG_LEVEL: 'error',
-    })
-    expect(ended).toEqual({
-      code: 1,
-      output: 'Redis may evict keys (maxmemory-policy is allkeys-lru): set "maxmemory-policy noeviction".\n',
-    })
-  } finally {
-    client.disconnect()
-    await redis.stop()
-    await database.drop()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => database.drop())
+  ending.defer(() => redis.stop())
+  ending.defer(async () => client.disconnect())
+  await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const { MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
+  const ended = await boot('jobs/worker/main.ts', {
+    DATABASE_URL: database.jobsUrl,
+    REDIS_URL: redis.url,
+    SEARCH_NODES: '127.0.0.1:1',
+    ARTIFACT_STORE: 'file:///nonexistent',
+    MANIFEST_PUBLIC_KEY,
+    MANIFEST_PRIVATE_KEY,
+    LOG_LEVEL: 'error',
+  })
+  expect(ended).toEqual({
+    code: 1,
+    output: 'Redis may evict keys (maxmemory-policy is allkeys-lru): set "maxmemory-policy noeviction".\n',
+  })
 })

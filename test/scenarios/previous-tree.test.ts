@@ -116,12 +116,10 @@ test('gateway and job worker of the commit before refuse a schema that ended the
 
 test('without the git history, the sentence says what to do', () => {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-no-history-'))
-  try {
-    cpSync(MIGRATIONS, join(folder, 'core/db/migrations'), { recursive: true })
-    expect(() => extractPreviousTree(folder)).toThrow(
-      'The tree before is not in the git history: run the tests in a clone with its whole history',
-    )
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(folder, { recursive: true, force: true }))
+  cpSync(MIGRATIONS, join(folder, 'core/db/migrations'), { recursive: true })
+  expect(() => extractPreviousTree(folder)).toThrow(
+    'The tree before is not in the git history: run the tests in a clone with its whole history',
+  )
 })

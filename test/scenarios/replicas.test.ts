@@ -82,12 +82,9 @@ function replyBytes(channel: Client, request: SearchQuery): Promise<Buffer> {
 }
 
 async function answersOf({ address }: NodeProcess, requests: readonly SearchQuery[]): Promise<readonly Buffer[]> {
-  const channel = new Client(address, credentials.createInsecure())
-  try {
-    return await Promise.all(requests.map((request) => replyBytes(channel, request)))
-  } finally {
-    channel.close()
-  }
+  using ending = new DisposableStack()
+  const channel = ending.adopt(new Client(address, credentials.createInsecure()), (it) => it.close())
+  return await Promise.all(requests.map((request) => replyBytes(channel, request)))
 }
 
 const FILTERS: readonly Partial<Filters>[] = [

@@ -29,12 +29,9 @@ async function threadsOf(
   channel = credentials.createInsecure(),
   address = node.address,
 ): Promise<number> {
-  const client = openSearchNodeClient(address, channel)
-  try {
-    return (await client.status(CALL_TIMEOUT_MS)).threads
-  } finally {
-    client.close()
-  }
+  using ending = new DisposableStack()
+  const client = ending.adopt(openSearchNodeClient(address, channel), (it) => it.close())
+  return (await client.status(CALL_TIMEOUT_MS)).threads
 }
 
 test('plaintext on an address other than loopback is refused, with what to set', async () => {

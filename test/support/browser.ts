@@ -53,12 +53,10 @@ export async function auditOf(
   prepare?: (page: Page) => Promise<void>,
 ): Promise<readonly string[]> {
   const { page, close } = await openPage(browser, url, look, true)
-  try {
-    await prepare?.(page)
-    await page.addScriptTag({ content: axe.source })
-    const result = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })")
-    return result.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`)
-  } finally {
-    await close()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => close())
+  await prepare?.(page)
+  await page.addScriptTag({ content: axe.source })
+  const result = await page.evaluate<axe.AxeResults>("axe.run(document, { resultTypes: ['violations'] })")
+  return result.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`)
 }

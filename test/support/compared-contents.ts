@@ -23,25 +23,22 @@ export async function comparePassages(
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
   const changesFile = join(folder, 'version.changes.jsonl')
-  const recorder = await openChangesRecorder(changesFile)
-  try {
-    await compareContents({
-      before: written(join(folder, 'before'), before),
-      after: written(join(folder, 'after'), after),
-      sortFile: join(folder, 'comparison.sqlite'),
-      recorder,
-      signal,
-      onProgress: (done, total) => onProgress(done, total, folder),
-    })
-    return {
-      ...(await recorder.finish()),
-      /** Every line of the changes file. */
-      named: changesNamed(changesFile),
-      bytes: readFileSync(changesFile, 'utf8'),
-    }
-  } finally {
-    await recorder.abandon()
-    rmSync(folder, { recursive: true, force: true })
+  await using recorder = await openChangesRecorder(changesFile)
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(folder, { recursive: true, force: true }))
+  await compareContents({
+    before: written(join(folder, 'before'), before),
+    after: written(join(folder, 'after'), after),
+    sortFile: join(folder, 'comparison.sqlite'),
+    recorder,
+    signal,
+    onProgress: (done, total) => onProgress(done, total, folder),
+  })
+  return {
+    ...(await recorder.finish()),
+    /** Every line of the changes file. */
+    named: changesNamed(changesFile),
+    bytes: readFileSync(changesFile, 'utf8'),
   }
 }
 

@@ -41,17 +41,13 @@ export async function importSnapshots(
   const input = { ...given, knowledgeBaseId: KNOWLEDGE_BASE }
   const folder = await mkdtemp(join(tmpdir(), 'import-'))
   const path = join(folder, 'records.jsonl')
-  const staging = openStaging(join(folder, 'staging.sqlite'))
-  try {
-    const report = await withStagedRecordsFile(path, (file) => readSources(input, staging, file))
-    const reader = openPassageReader(path, input.mapping)
-    const passages = Array.from(keptRecords(staging), (kept) => reader.passagesOf(kept).filter(keep)).flat()
-    reader.close()
-    return { passages, report }
-  } finally {
-    staging.close()
-    await rm(folder, { recursive: true })
-  }
+  using staging = openStaging(join(folder, 'staging.sqlite'))
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => rm(folder, { recursive: true }))
+  const report = await withStagedRecordsFile(path, (file) => readSources(input, staging, file))
+  using reader = openPassageReader(path, input.mapping)
+  const passages = Array.from(keptRecords(staging), (kept) => reader.passagesOf(kept).filter(keep)).flat()
+  return { passages, report }
 }
 
 /** Lines, or all bytes or text. */
@@ -63,17 +59,15 @@ export async function importContents(
   mapping?: Mapping,
 ): Promise<Imported> {
   const folder = await mkdtemp(join(tmpdir(), 'import-'))
-  try {
-    const paths: string[] = []
-    for (const [name, content] of Object.entries(contents)) {
-      paths.push(join(folder, name))
-      const isLines = typeof content !== 'string' && !(content instanceof Uint8Array)
-      await writeFile(join(folder, name), isLines ? content.join('\n') : content)
-    }
-    return await importFiles(paths, mapping)
-  } finally {
-    await rm(folder, { recursive: true })
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => rm(folder, { recursive: true }))
+  const paths: string[] = []
+  for (const [name, content] of Object.entries(contents)) {
+    paths.push(join(folder, name))
+    const isLines = typeof content !== 'string' && !(content instanceof Uint8Array)
+    await writeFile(join(folder, name), isLines ? content.join('\n') : content)
   }
+  return await importFiles(paths, mapping)
 }
 
 /** A mapping of records made by `line`; `fields` overrides. */

@@ -55,17 +55,14 @@ export async function settledLedgerRows(
 /** Resolves once ledger jobs in Redis name each of these requests. */
 export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answer[]): Promise<void> {
   const ids = answers.map((answer) => answer.retrieved().request_id.slice('req_'.length))
-  const redis = new Redis(redisUrl)
-  try {
-    await until('the ledger jobs are queued', async () => {
-      // A job that a worker has taken has a lock beside it, which is no hash.
-      const keys = (await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:[0-9]*`)).filter((key) => /:\d+$/.test(key))
-      const payloads = await Promise.all(keys.map((key) => redis.hget(key, 'data')))
-      return ids.every((id) => payloads.some((payload) => payload?.includes(id)))
-    })
-  } finally {
-    redis.disconnect()
-  }
+  using ending = new DisposableStack()
+  const redis = ending.adopt(new Redis(redisUrl), (it) => it.disconnect())
+  await until('the ledger jobs are queued', async () => {
+    // A job that a worker has taken has a lock beside it, which is no hash.
+    const keys = (await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:[0-9]*`)).filter((key) => /:\d+$/.test(key))
+    const payloads = await Promise.all(keys.map((key) => redis.hget(key, 'data')))
+    return ids.every((id) => payloads.some((payload) => payload?.includes(id)))
+  })
 }
 
 /** Requests that are left of each window, as a reply's RateLimit header says. */

@@ -74,12 +74,10 @@ export async function jobIn(
 ): Promise<{ readonly id: string } | undefined> {
   const connection = openQueueRedis(harness.redis.url, quiet)
   const queue = openQueue(name, connection.redis, quiet)
-  try {
-    return (await queue.getJob(id))?.data
-  } finally {
-    await queue.close()
-    connection.close()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(async () => connection.close())
+  ending.defer(() => queue.close())
+  return (await queue.getJob(id))?.data
 }
 
 /** Imports a file of one passage. @returns the id of the import. */

@@ -85,11 +85,9 @@ async function dropDatabase(adminUrl: string, name: string): Promise<void> {
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => client.end())
+  return await work(client)
 }
 
 /** Runs a statement without triggers and foreign keys, for a state that the guards of the schema refuse. */

@@ -16,12 +16,10 @@ const TAKEN = 'taken'
 export async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
-  try {
-    await client.connect()
-    return await work(client)
-  } finally {
-    client.disconnect()
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => client.disconnect())
+  await client.connect()
+  return await work(client)
 }
 
 /**

@@ -111,12 +111,9 @@ export function openSearchNodeClients(addresses: readonly string[], settings: Tr
 const STATUS_TIMEOUT_MS = 5_000
 
 export async function withSearchNode<T>(address: string, work: (client: SearchNodeClient) => Promise<T>): Promise<T> {
-  const client = openSearchNodeClient(address, credentials.createInsecure())
-  try {
-    return await work(client)
-  } finally {
-    client.close()
-  }
+  using ending = new DisposableStack()
+  const client = ending.adopt(openSearchNodeClient(address, credentials.createInsecure()), (it) => it.close())
+  return await work(client)
 }
 
 /** Versions that a search node can search; none while it does not answer. */

@@ -39,19 +39,16 @@ export async function until<T>(
   probe: (seen: Seen) => Awaitable<T | undefined | false>,
   { processes = [], stalledAfterMs = STALLED_AFTER_MS }: WaitOptions = {},
 ): Promise<T> {
-  const stall = startStall(what, stalledAfterMs)
+  using ending = new DisposableStack()
+  const stall = ending.adopt(startStall(what, stalledAfterMs), (it) => it.stop())
   const ends = [stall.over, ...processes.map(({ ended }) => ended)]
   const startMs = performance.now()
-  try {
-    for (;;) {
-      const found = await Promise.race([probe(stall.seen), ...ends])
-      if (found !== undefined && found !== false) return found
-      const waitedMs = performance.now() - startMs
-      const pauseMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, waitedMs * POLL_SHARE))
-      await Promise.race([sleep(pauseMs), ...ends])
-    }
-  } finally {
-    stall.stop()
+  for (;;) {
+    const found = await Promise.race([probe(stall.seen), ...ends])
+    if (found !== undefined && found !== false) return found
+    const waitedMs = performance.now() - startMs
+    const pauseMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, waitedMs * POLL_SHARE))
+    await Promise.race([sleep(pauseMs), ...ends])
   }
 }
 

@@ -39,10 +39,8 @@ const SQLITE_NOTADB = 26
 const sqliteError = z.object({ errcode: z.int() }).transform(({ errcode }) => errcode & 0xff)
 const pragmaRow = z.record(z.string(), z.number())
 
-export type SqliteFault = 'busy' | 'damaged' | 'other'
-
 /** `busy`: another process writes; the same call may succeed later. `damaged`: the file is not readable as a cache. */
-export function sqliteFault(error: unknown): SqliteFault {
+export function sqliteFault(error: unknown): 'busy' | 'damaged' | 'other' {
   const code = sqliteError.safeParse(error).data
   if (code === SQLITE_BUSY || code === SQLITE_LOCKED) return 'busy'
   return code === SQLITE_CORRUPT || code === SQLITE_NOTADB ? 'damaged' : 'other'

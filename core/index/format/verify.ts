@@ -180,7 +180,7 @@ const THREADS_MAX = 4
 export async function digestFiles(files: readonly FileToHash[]): Promise<FileDigest[]> {
   const threads = Math.min(THREADS_MAX, availableParallelism(), files.length)
   if (threads < 2 || files.reduce((sum, { bytes }) => sum + bytes, 0) < THREADS_FROM_BYTES) return inTurn(files)
-  const pool = new Piscina<string, FileDigest>({
+  await using pool = new Piscina<string, FileDigest>({
     filename: fileURLToPath(new URL('../../platform/hashed-file.ts', import.meta.url)),
     minThreads: threads,
     maxThreads: threads,
@@ -188,15 +188,11 @@ export async function digestFiles(files: readonly FileToHash[]): Promise<FileDig
     maxQueue: files.length,
     recordTiming: false,
   })
-  try {
-    const running = new Map(
-      files.toSorted((a, b) => b.bytes - a.bytes).map(({ path }) => [path, pool.run(path, { name: 'digestFile' })]),
-    )
-    await Promise.allSettled(running.values())
-    return await Promise.all(files.map(async ({ path }) => running.get(path) ?? digestFile(path)))
-  } finally {
-    await pool.close()
-  }
+  const running = new Map(
+    files.toSorted((a, b) => b.bytes - a.bytes).map(({ path }) => [path, pool.run(path, { name: 'digestFile' })]),
+  )
+  await Promise.allSettled(running.values())
+  return await Promise.all(files.map(async ({ path }) => running.get(path) ?? digestFile(path)))
 }
 
 async function inTurn(files: readonly FileToHash[]): Promise<FileDigest[]> {

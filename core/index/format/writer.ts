@@ -146,63 +146,59 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
   const pause = createPause(input.signal)
   const { embedding, queryExpansions = [] } = input
-  const vectors =
+  await using vectors =
     embedding && (await openVectorsWriter({ folder, rows: input.passages, dimensions: embedding.dimensions, pause }))
-  const lines = await openHashedFile(join(folder, 'passages.jsonl'))
-  const tokens = await openHashedFile(join(folder, 'forward.tokens'))
-  const ngramWords = await openHashedFile(join(folder, 'grams.words'))
-  try {
-    const rows = await writeRows(input, { vectors, lines, tokens, ngramWords }, pause)
-    const { passages, facets, documents, table, lexical, forward, ngrams, references, sources } = rows
-    const queries = (await input.sampleQueries?.()) ?? []
-    const isSearched = input.loadEngine === undefined
-    const written = await (isSearched ? vectors?.finish(queries) : vectors?.finishUnsearched(queries))
-    const { facets: dictionaries, bytes } = facets.finish()
-    const words = lexical.finish()
-    const tables = passages.finish()
-    const order = forward.finish()
-    const named = references.finish(input.acts)
-    const file = (name: ArtifactFile, pieces: Iterable<Uint8Array>) => writeHashed(join(folder, name), pieces)
-    const json = (name: ArtifactFile, value: unknown) => file(name, [Buffer.from(canonicalJson(value))])
-    const files = {
-      ...written?.files,
-      'passages.jsonl': await lines.finish(),
-      'passages.offsets': await file('passages.offsets', [tables.offsets]),
-      'passages.sha256': await file('passages.sha256', [tables.digests]),
-      'passages.leaves': await file('passages.leaves', [tables.leaves]),
-      'sources.jsonl': await file('sources.jsonl', sources.finish()),
-      'facets.json': await json('facets.json', dictionaries),
-      'facets.bin': await file('facets.bin', [bytes]),
-      'documents.bin': await file('documents.bin', [documents.finish()]),
-      'rows.bin': await file('rows.bin', [table.finish()]),
-      'lexical.json': await json('lexical.json', words.description),
-      'lexical.terms': await file('lexical.terms', [words.terms]),
-      'lexical.postings': await file('lexical.postings', words.postings),
-      'forward.json': await json('forward.json', order.description),
-      'forward.tokens': await tokens.finish(),
-      'forward.offsets': await file('forward.offsets', [order.offsets]),
-      'forward.pairs': await file('forward.pairs', [order.pairs]),
-      'grams.words': await ngramWords.finish(),
-      'references.json': await json('references.json', named.references),
-      'references.bin': await file('references.bin', [named.bytes]),
-      ...(queryExpansions.length === 0 ? {} : await writeQueryExpansions(folder, queryExpansions)),
-    }
-    // The build needs the postings for the n-grams; a version with an engine is not searched in them.
-    const { 'lexical.postings': postings, ...others } = files
-    const ofNgrams = await writeNgrams(folder, input.passages, ngrams, files)
-    const engine = await input.loadEngine?.({ folder, passages: input.passages, dimensions: embedding?.dimensions })
-    if (!isSearched) await rm(join(folder, 'lexical.postings'))
-    return await writeManifest(input, folder, {
-      engine,
-      documents: documents.count,
-      merkle_root: merkleRoot(tables.leaves).toString('hex'),
-      clusters: written?.ivf,
-      cosines: written?.cosines,
-      files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofNgrams },
-    })
-  } finally {
-    for (const file of [vectors, lines, tokens, ngramWords]) await file?.abandon()
+  await using lines = await openHashedFile(join(folder, 'passages.jsonl'))
+  await using tokens = await openHashedFile(join(folder, 'forward.tokens'))
+  await using ngramWords = await openHashedFile(join(folder, 'grams.words'))
+  const rows = await writeRows(input, { vectors, lines, tokens, ngramWords }, pause)
+  const { passages, facets, documents, table, lexical, forward, ngrams, references, sources } = rows
+  const queries = (await input.sampleQueries?.()) ?? []
+  const isSearched = input.loadEngine === undefined
+  const written = await (isSearched ? vectors?.finish(queries) : vectors?.finishUnsearched(queries))
+  const { facets: dictionaries, bytes } = facets.finish()
+  const words = lexical.finish()
+  const tables = passages.finish()
+  const order = forward.finish()
+  const named = references.finish(input.acts)
+  const file = (name: ArtifactFile, pieces: Iterable<Uint8Array>) => writeHashed(join(folder, name), pieces)
+  const json = (name: ArtifactFile, value: unknown) => file(name, [Buffer.from(canonicalJson(value))])
+  const files = {
+    ...written?.files,
+    'passages.jsonl': await lines.finish(),
+    'passages.offsets': await file('passages.offsets', [tables.offsets]),
+    'passages.sha256': await file('passages.sha256', [tables.digests]),
+    'passages.leaves': await file('passages.leaves', [tables.leaves]),
+    'sources.jsonl': await file('sources.jsonl', sources.finish()),
+    'facets.json': await json('facets.json', dictionaries),
+    'facets.bin': await file('facets.bin', [bytes]),
+    'documents.bin': await file('documents.bin', [documents.finish()]),
+    'rows.bin': await file('rows.bin', [table.finish()]),
+    'lexical.json': await json('lexical.json', words.description),
+    'lexical.terms': await file('lexical.terms', [words.terms]),
+    'lexical.postings': await file('lexical.postings', words.postings),
+    'forward.json': await json('forward.json', order.description),
+    'forward.tokens': await tokens.finish(),
+    'forward.offsets': await file('forward.offsets', [order.offsets]),
+    'forward.pairs': await file('forward.pairs', [order.pairs]),
+    'grams.words': await ngramWords.finish(),
+    'references.json': await json('references.json', named.references),
+    'references.bin': await file('references.bin', [named.bytes]),
+    ...(queryExpansions.length === 0 ? {} : await writeQueryExpansions(folder, queryExpansions)),
   }
+  // The build needs the postings for the n-grams; a version with an engine is not searched in them.
+  const { 'lexical.postings': postings, ...others } = files
+  const ofNgrams = await writeNgrams(folder, input.passages, ngrams, files)
+  const engine = await input.loadEngine?.({ folder, passages: input.passages, dimensions: embedding?.dimensions })
+  if (!isSearched) await rm(join(folder, 'lexical.postings'))
+  return await writeManifest(input, folder, {
+    engine,
+    documents: documents.count,
+    merkle_root: merkleRoot(tables.leaves).toString('hex'),
+    clusters: written?.ivf,
+    cosines: written?.cosines,
+    files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofNgrams },
+  })
 }
 
 type Measured = Pick<Manifest, 'engine' | 'documents' | 'merkle_root' | 'clusters' | 'cosines' | 'files'>

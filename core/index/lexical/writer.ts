@@ -47,8 +47,6 @@ export function createLexicalWriter(rows: number) {
   }
 }
 
-type Vocabulary = ReturnType<typeof createVocabulary>
-
 function createVocabulary() {
   const byLanguage = new Map<string, LargeMap<number>>()
   let next = 0
@@ -75,7 +73,7 @@ function createVocabulary() {
   }
 }
 
-function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number) {
+function packed(vocabulary: ReturnType<typeof createVocabulary>, occurrences: Occurrences, rows: number) {
   const { k1, fields } = LEXICAL_PARAMETERS
   const stored = vocabulary.stored()
   const described = LEXICAL_FIELDS.map((name, field) => ({

@@ -53,10 +53,7 @@ export async function* passagesIn(path: string): AsyncGenerator<PassageRecord> {
  * @throws ArtifactError at the end, if what was read is something else.
  */
 export async function* verifiedPassagesIn(artifactFolder: string, expected: FileDigest): AsyncGenerator<PassageRecord> {
-  const file = openPassages(join(artifactFolder, 'passages.jsonl'))
-  try {
-    for await (const { passage } of verifiedPassageLines(file, expected)) yield passage
-  } finally {
-    closeSync(file)
-  }
+  using opened = new DisposableStack()
+  const file = opened.adopt(openPassages(join(artifactFolder, 'passages.jsonl')), closeSync)
+  for await (const { passage } of verifiedPassageLines(file, expected)) yield passage
 }

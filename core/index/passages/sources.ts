@@ -75,11 +75,8 @@ const NAME = 'sources.jsonl'
  * @throws ArtifactError at the end, if what was read is not what the manifest states.
  */
 export async function* sourcesIn(folder: string, expected: FileDigest): AsyncGenerator<Source> {
-  const file = openLines(join(folder, NAME), NAME)
-  try {
-    for await (const { line } of verifiedLines(file, expected, NAME))
-      yield sourceSchema.parse(JSON.parse(line.toString('utf8')))
-  } finally {
-    closeSync(file)
-  }
+  using opened = new DisposableStack()
+  const file = opened.adopt(openLines(join(folder, NAME), NAME), closeSync)
+  for await (const { line } of verifiedLines(file, expected, NAME))
+    yield sourceSchema.parse(JSON.parse(line.toString('utf8')))
 }

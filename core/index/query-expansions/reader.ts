@@ -36,14 +36,11 @@ export async function* verifiedQueryExpansionsIn(
   expected: FileDigest | undefined,
 ): AsyncGenerator<QueryExpansion> {
   if (expected === undefined) return
-  const file = openLines(join(artifactFolder, NAME), NAME)
-  try {
-    for await (const { line } of verifiedLines(file, expected, NAME)) {
-      const question = queryExpansionSchema.safeParse(parsedJson(line.toString('utf8')))
-      if (!question.success) throw new ArtifactError(`${NAME} holds a line that is no search question.`)
-      yield question.data
-    }
-  } finally {
-    closeSync(file)
+  using opened = new DisposableStack()
+  const file = opened.adopt(openLines(join(artifactFolder, NAME), NAME), closeSync)
+  for await (const { line } of verifiedLines(file, expected, NAME)) {
+    const question = queryExpansionSchema.safeParse(parsedJson(line.toString('utf8')))
+    if (!question.success) throw new ArtifactError(`${NAME} holds a line that is no search question.`)
+    yield question.data
   }
 }

@@ -18,13 +18,12 @@ export const referencesSchema = z.strictObject({
   postings: z.int().nonnegative(),
   text_bytes: z.int().nonnegative(),
 })
-export type ReferencesCounts = Omit<z.infer<typeof referencesSchema>, 'acts'>
 
 /** An act of the corpus, and its names in queries in addition to the built-in ones. */
 export type ActEntry = z.infer<typeof referencesSchema>['acts'][number]
 
 /** Byte offsets of the parts of `references.bin`, and its size. */
-export function referencesLayout({ terms, postings, text_bytes }: ReferencesCounts) {
+export function referencesLayout({ terms, postings, text_bytes }: Omit<z.infer<typeof referencesSchema>, 'acts'>) {
   const rowsOffset = (terms + 1) * 8
   const textOffset = rowsOffset + postings * 4
   return { rowsOffset, textOffset, bytes: textOffset + text_bytes }

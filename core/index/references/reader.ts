@@ -55,6 +55,7 @@ export function openReferencesReader(folder: string) {
       return position < counts.terms && termAt(position).startsWith(beginning)
     },
     close: () => closeSync(file),
+    [Symbol.dispose]: () => closeSync(file),
   }
 }
 

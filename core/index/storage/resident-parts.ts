@@ -58,12 +58,9 @@ function nameOf({ path, position, bytes }: FilePart): string {
 }
 
 function readPart({ path, size, position, bytes }: FilePart, into: SharedArrayBuffer): void {
-  const file = openSized(path, size)
-  try {
-    readFully(file, new Uint8Array(into, 0, bytes), position)
-  } finally {
-    closeSync(file)
-  }
+  using opened = new DisposableStack()
+  const file = opened.adopt(openSized(path, size), closeSync)
+  readFully(file, new Uint8Array(into, 0, bytes), position)
 }
 
 /** A whole file as a part. */

@@ -30,19 +30,16 @@ export async function* vectorBlocks(
   const rowBytes = dimensions * 4
   const blockRows = Math.max(1, Math.floor(BLOCK_BYTES / rowBytes))
   const count = order?.length ?? rows
-  const file = openSized(path, rows * rowBytes)
-  try {
-    for (let firstRow = 0; firstRow < count; firstRow += blockRows) {
-      await pause()
-      const bytes = new Uint8Array(Math.min(blockRows, count - firstRow) * rowBytes)
-      if (order === undefined) readFully(file, bytes, firstRow * rowBytes)
-      else
-        for (const [at, row] of order.subarray(firstRow, firstRow + blockRows).entries())
-          readFully(file, bytes.subarray(at * rowBytes, (at + 1) * rowBytes), row * rowBytes)
-      yield { firstRow, vectors: new Float32Array(bytes.buffer) }
-    }
-  } finally {
-    closeSync(file)
+  using opened = new DisposableStack()
+  const file = opened.adopt(openSized(path, rows * rowBytes), closeSync)
+  for (let firstRow = 0; firstRow < count; firstRow += blockRows) {
+    await pause()
+    const bytes = new Uint8Array(Math.min(blockRows, count - firstRow) * rowBytes)
+    if (order === undefined) readFully(file, bytes, firstRow * rowBytes)
+    else
+      for (const [at, row] of order.subarray(firstRow, firstRow + blockRows).entries())
+        readFully(file, bytes.subarray(at * rowBytes, (at + 1) * rowBytes), row * rowBytes)
+    yield { firstRow, vectors: new Float32Array(bytes.buffer) }
   }
 }
 

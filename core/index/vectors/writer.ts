@@ -71,7 +71,7 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
       return { files: { 'vectors.f32': await exact.finish() }, ivf: undefined, cosines: statistics.finish(queries) }
     },
     /** Closes without finishing; harmless after `finish`. */
-    abandon: () => exact.abandon(),
+    [Symbol.asyncDispose]: () => exact[Symbol.asyncDispose](),
   }
 }
 

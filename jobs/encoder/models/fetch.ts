@@ -163,22 +163,18 @@ async function append(
   { body }: Response,
   { from, onProgress }: { readonly from: number; readonly onProgress: () => void },
 ): Promise<void> {
-  const handle = await open(path, from === 0 ? 'w' : 'a')
-  try {
-    let bytes = from
-    const pieces: AsyncIterable<unknown> | readonly unknown[] = body ?? []
-    for await (const piece of pieces) {
-      if (!(piece instanceof Uint8Array)) continue
-      bytes += piece.length
-      if (bytes > pinned.bytes) throw tooLarge(pinned)
-      await handle.writeFile(piece)
-      onProgress()
-      onBytes(bytes)
-    }
-    await handle.sync()
-  } finally {
-    await handle.close()
+  await using handle = await open(path, from === 0 ? 'w' : 'a')
+  let bytes = from
+  const pieces: AsyncIterable<unknown> | readonly unknown[] = body ?? []
+  for await (const piece of pieces) {
+    if (!(piece instanceof Uint8Array)) continue
+    bytes += piece.length
+    if (bytes > pinned.bytes) throw tooLarge(pinned)
+    await handle.writeFile(piece)
+    onProgress()
+    onBytes(bytes)
   }
+  await handle.sync()
 }
 
 /** @returns the reply after all redirections; a sentence where it may be asked again. */

@@ -146,8 +146,6 @@ function between(lower: number, upper: number): number {
   return middle > lower ? middle : upper
 }
 
-type NamedModel = NonNullable<Calibration['named']>
-
 /**
  * Corrects the model for lists of a named provision on labelled questions: their log-odds under it are the one feature
  * of a logistic regression (Platt 1999), so that few questions move level and slope and not the weights among its
@@ -156,7 +154,7 @@ type NamedModel = NonNullable<Calibration['named']>
  * @param questions with the features of the model.
  * @returns for each question the probability of a model that was corrected without it.
  */
-export function correctNamed(model: NamedModel, questions: readonly CalibrationQuestion[]) {
+export function correctNamed(model: NonNullable<Calibration['named']>, questions: readonly CalibrationQuestion[]) {
   const asItIs = { model, probabilities: questions.map(({ features }) => modelProbability(model, features)) }
   const sufficient = questions.filter((question) => question.sufficient).length
   const folds = assignFolds(

@@ -83,47 +83,43 @@ async function compareWith(
   const before = await signedContents('before', active, store, publicKeysDer)
   const after = await signedContents('after', candidate, store, publicKeysDer)
   const activeSet = active.questionSet === null ? undefined : await readQuestionSet(store, active.questionSet)
-  const recorder = await openChangesRecorder(store.changesFile(candidate.versionId))
-  try {
-    const { signal, onProgress } = context
-    const inputs = await compareContents({ before, after, sortFile, recorder, signal, onProgress })
-    const tables = { before: { ...before, inputs: inputs.before }, after: { ...after, inputs: inputs.after } }
-    const own = candidate.questionSet === undefined ? undefined : candidate.evaluated.questions
-    for (const changes of [
-      tableChanges(tables.before, tables.after),
-      aliasChanges(await readActs('before', before), await readActs('after', after)),
-      profileChanges(
-        { profile: active.profile, embedding: before.manifest.embedding },
-        { profile, embedding: after.manifest.embedding },
-      ),
-      questionChanges(activeSet, own),
-    ])
-      for (const change of changes) await recorder.record(change)
-    const sameSet = candidate.questionSet === active.questionSet
-    const sources = { own: sameSet ? undefined : own, activeSet, active: before, day: context.day }
-    const record = recorder.record.bind(recorder)
-    const damaged = (error: ArtifactError): unknown => damagedArtifact('before', before.versionId, error)
-    const { from, ...ranking } = await withSourceIds(
-      { ...before, ...before.manifest, damaged },
-      async (activeSourceIdOf, noteSourceIds) => {
-        const asked = await comparisonQuestions({ ...sources, noteSourceIds })
-        return await compareAnswers({ active, asked, profile, limit, evaluated, context, activeSourceIdOf, record })
-      },
-    )
-    const { changes, shown } = await recorder.finish()
-    return {
-      comparison: {
-        version_id: active.versionId,
-        questions_from: from,
-        ...ranking,
-        worse_on: [...ranking.worse_on],
-        changes,
-      },
-      changeGates: changeGates(changes, changeLimits),
-      shown,
-    }
-  } finally {
-    await recorder.abandon()
+  await using recorder = await openChangesRecorder(store.changesFile(candidate.versionId))
+  const { signal, onProgress } = context
+  const inputs = await compareContents({ before, after, sortFile, recorder, signal, onProgress })
+  const tables = { before: { ...before, inputs: inputs.before }, after: { ...after, inputs: inputs.after } }
+  const own = candidate.questionSet === undefined ? undefined : candidate.evaluated.questions
+  for (const changes of [
+    tableChanges(tables.before, tables.after),
+    aliasChanges(await readActs('before', before), await readActs('after', after)),
+    profileChanges(
+      { profile: active.profile, embedding: before.manifest.embedding },
+      { profile, embedding: after.manifest.embedding },
+    ),
+    questionChanges(activeSet, own),
+  ])
+    for (const change of changes) await recorder.record(change)
+  const sameSet = candidate.questionSet === active.questionSet
+  const sources = { own: sameSet ? undefined : own, activeSet, active: before, day: context.day }
+  const record = recorder.record.bind(recorder)
+  const damaged = (error: ArtifactError): unknown => damagedArtifact('before', before.versionId, error)
+  const { from, ...ranking } = await withSourceIds(
+    { ...before, ...before.manifest, damaged },
+    async (activeSourceIdOf, noteSourceIds) => {
+      const asked = await comparisonQuestions({ ...sources, noteSourceIds })
+      return await compareAnswers({ active, asked, profile, limit, evaluated, context, activeSourceIdOf, record })
+    },
+  )
+  const { changes, shown } = await recorder.finish()
+  return {
+    comparison: {
+      version_id: active.versionId,
+      questions_from: from,
+      ...ranking,
+      worse_on: [...ranking.worse_on],
+      changes,
+    },
+    changeGates: changeGates(changes, changeLimits),
+    shown,
   }
 }
 

@@ -49,8 +49,8 @@ export async function openChangesRecorder(path: string) {
       return { changes, shown: shown.first() }
     },
     /** Removes what was written; harmless after `finish`. */
-    async abandon() {
-      await file.abandon()
+    async [Symbol.asyncDispose]() {
+      await file[Symbol.asyncDispose]()
       await rm(temporary, { force: true })
     },
   }

@@ -65,21 +65,17 @@ export async function readCaptured(
   passages: readonly PassageRecord[],
 ): Promise<ReadonlyMap<PassageRecord, Captured>> {
   const files = new Map(source.snapshots.map((one) => [one.id, one]))
-  const reader = createPlaceReader()
+  using reader = createPlaceReader()
   const captured = new Map<PassageRecord, Captured>()
   // Passages of one file follow each other, because the reader keeps one file parsed.
   const inFileOrder = passages.toSorted(
     (one, other) => compare(one.citation.source_snapshot_id, other.citation.source_snapshot_id) || byChunk(one, other),
   )
-  try {
-    for (const passage of inFileOrder) {
-      const file = files.get(passage.citation.source_snapshot_id)
-      if (file === undefined) continue
-      const text = await capturedText(reader, await store.fetch(store.snapshotFile(file.sha256)), passage.selector)
-      captured.set(passage, { ...text, source: file.sourceName })
-    }
-  } finally {
-    reader.close()
+  for (const passage of inFileOrder) {
+    const file = files.get(passage.citation.source_snapshot_id)
+    if (file === undefined) continue
+    const text = await capturedText(reader, await store.fetch(store.snapshotFile(file.sha256)), passage.selector)
+    captured.set(passage, { ...text, source: file.sourceName })
   }
   return captured
 }

@@ -86,17 +86,13 @@ async function collectIndexes({ database, store, engine, log }: GarbageCollectio
   if (engine.OPENSEARCH_URL === undefined) return 0
   let removed = 0
   try {
-    const client = await openEngineClient(engine)
-    try {
-      const held = await heldVersions(client)
-      for (const { id, state } of await recentlyEndedBuilds(database, ENDED)) {
-        const versionId = versionIdOf(id)
-        if (!held.has(versionId)) continue
-        const kept = state === 'failed' ? undefined : await indexInUse(store, versionId)
-        if (state === 'failed' || kept !== undefined) removed += await removeIndexes(client, versionId, kept)
-      }
-    } finally {
-      await client.close()
+    await using client = await openEngineClient(engine)
+    const held = await heldVersions(client)
+    for (const { id, state } of await recentlyEndedBuilds(database, ENDED)) {
+      const versionId = versionIdOf(id)
+      if (!held.has(versionId)) continue
+      const kept = state === 'failed' ? undefined : await indexInUse(store, versionId)
+      if (state === 'failed' || kept !== undefined) removed += await removeIndexes(client, versionId, kept)
     }
   } catch (error) {
     log.warn('indexes could not be collected', {}, error)

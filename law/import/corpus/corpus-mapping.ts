@@ -47,16 +47,12 @@ async function holdsLaw(source: string): Promise<boolean> {
 }
 
 async function headOf(path: string): Promise<Buffer> {
-  const file = await open(path, 'r').catch((cause: unknown) => {
+  await using file = await open(path, 'r').catch((cause: unknown) => {
     throw new OperatorError(`cannot read ${path}: check its path and rights`, { cause })
   })
-  try {
-    const head = Buffer.alloc(READER_BOUNDS.probeBytes)
-    const { bytesRead } = await file.read(head, 0, head.length, 0)
-    return head.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
+  const head = Buffer.alloc(READER_BOUNDS.probeBytes)
+  const { bytesRead } = await file.read(head, 0, head.length, 0)
+  return head.subarray(0, bytesRead)
 }
 
 /**

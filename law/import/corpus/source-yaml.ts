@@ -76,18 +76,15 @@ export async function readSourceYaml(
   await assertWithin(source, roots)
   const isFile = (await stat(source).catch(() => undefined))?.isFile() === true
   const path = join(isFile ? dirname(source) : source, SOURCE_YAML)
-  const file = await openWithin(path, roots, 'file').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return
+  await using file = await openWithin(path, roots, 'file').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return undefined
     throw error
   })
   if (file === undefined) return undefined
-  try {
-    if ((await file.stat()).size > IMPORT_BOUNDS.sourceYamlBytesMax)
-      throw new OperatorError(`${path} is larger than ${IMPORT_BOUNDS.sourceYamlBytesMax} bytes: make it shorter.`)
-    return parseSourceYaml(await file.readFile('utf8'), path)
-  } finally {
-    await file.close()
-  }
+  if ((await file.stat()).size > IMPORT_BOUNDS.sourceYamlBytesMax)
+    throw new OperatorError(`${path} is larger than ${IMPORT_BOUNDS.sourceYamlBytesMax} bytes: make it shorter.`)
+  return parseSourceYaml(await file.readFile('utf8'), path)
 }
 
 export function parseSourceYaml(yaml: string, path: string = SOURCE_YAML): SourceYaml {

@@ -54,7 +54,7 @@ export function createPlaceReader() {
           return selector satisfies never
       }
     },
-    close,
+    [Symbol.dispose]: close,
   }
 }
 

@@ -14,7 +14,7 @@ export interface StagedRecordsFile {
 
 /** Passes a new file of staged records to `use`, and closes it afterwards. */
 export async function withStagedRecordsFile<T>(path: string, use: (file: StagedRecordsFile) => Promise<T>): Promise<T> {
-  const file = await open(path, 'w')
+  await using file = await open(path, 'w')
   let waiting: Buffer[] = []
   let [written, collected] = [0, 0]
   async function flush(): Promise<void> {
@@ -30,11 +30,7 @@ export async function withStagedRecordsFile<T>(path: string, use: (file: StagedR
     if (collected >= IMPORT_BOUNDS.spillBufferBytes) await flush()
     return position
   }
-  try {
-    return await use({ append, flush })
-  } finally {
-    await file.close()
-  }
+  return await use({ append, flush })
 }
 
 export type PassageReader = ReturnType<typeof openPassageReader>
@@ -50,6 +46,6 @@ export function openPassageReader(path: string, mapping: Pick<Mapping, 'revises'
       // This run checked the record and wrote the line.
       return passagesOf(JSON.parse(line.toString('utf8')) as StagedRecord, kept, mapping)
     },
-    close: () => closeSync(file),
+    [Symbol.dispose]: () => closeSync(file),
   }
 }

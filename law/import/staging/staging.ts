@@ -159,7 +159,7 @@ export function openStaging(path: string, { unnamed = false } = {}) {
     same: (identity: Uint8Array, digest: Uint8Array) => sameSchema.optional().parse(same.get(identity, digest)),
     /** Commits what was added; called once all sources are read. */
     flush,
-    close: () => connection.close(),
+    [Symbol.dispose]: () => connection.close(),
   }
 }
 

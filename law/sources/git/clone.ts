@@ -72,12 +72,8 @@ async function withObjects<T>(
   { roots }: CloneOptions,
   use: (objects: GitObjects) => Promise<T>,
 ): Promise<T> {
-  const objects = await openObjects(path, roots)
-  try {
-    return await use(objects)
-  } finally {
-    await objects.close()
-  }
+  await using objects = await openObjects(path, roots)
+  return await use(objects)
 }
 
 async function historyOf(

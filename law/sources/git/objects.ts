@@ -13,7 +13,7 @@ const BYTES_MAX = {
   blob: GIT_BOUNDS.blobBytesMax,
 }
 
-/** The objects of a clone. Whoever opens them closes them. */
+/** The objects of a clone. Whoever opens them disposes of them. */
 export type GitObjects = Awaited<ReturnType<typeof openObjects>>
 
 /** Whether a folder is a git repository with or without a work tree. */
@@ -67,7 +67,7 @@ export async function openObjects(path: string, roots: SourceRoots = 'own rights
       if (found.kind !== kind) throw new OperatorError(`${root}: ${id} is a ${found.kind} and no ${kind}`)
       return found.bytes
     },
-    close: async () => {
+    async [Symbol.asyncDispose]() {
       await reader.close()
       await rm(own, { recursive: true, force: true })
     },

@@ -87,12 +87,10 @@ async function pings(url: string): Promise<boolean> {
     commandTimeout: 1_000,
   })
   client.on('error', () => undefined)
-  try {
-    await client.connect()
-    return (await client.ping()) === 'PONG'
-  } finally {
-    client.disconnect()
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => client.disconnect())
+  await client.connect()
+  return (await client.ping()) === 'PONG'
 }
 
 function findRedis(): string | undefined {

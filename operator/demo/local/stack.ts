@@ -58,14 +58,12 @@ function compileCache({ root }: Pick<StackSettings, 'root'>): { readonly NODE_CO
   return folder === undefined || root !== undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
 }
 
-type Common = Pick<ServiceOptions, 'name' | 'root' | 'script' | 'logFile' | 'restartOn' | 'onSpawn'>
-
 /** Options that every service has. Those that restart do so where their code changes. */
 function optionsOf(
   settings: Pick<StackSettings, 'folder' | 'root' | 'restartOnChange' | 'onSpawn'>,
   name: string,
   script: string,
-): Common {
+): Pick<ServiceOptions, 'name' | 'root' | 'script' | 'logFile' | 'restartOn' | 'onSpawn'> {
   const code = ['core', 'law', 'proto', script.split('/', 1)[0] ?? '']
   const restartOn = settings.restartOnChange === true ? code : undefined
   const { root, onSpawn } = settings
@@ -84,27 +82,24 @@ export async function startSearchNode(
 ) {
   const address = `127.0.0.1:${port ?? (await freePort())}`
   const cache = settings.environment?.['ARTIFACT_CACHE']
-  const client = openSearchNodeClient(address, credentials.createInsecure())
-  try {
-    const service = await startService({
-      ...optionsOf(settings, name, 'search-node/main.ts'),
-      nodeOptions: SEARCH_NODE_OPTIONS,
-      environment: {
-        ...compileCache(settings),
-        ARTIFACT_STORE: storeUrl(settings),
-        ...settings.environment,
-        ...(cache === undefined ? {} : { ARTIFACT_CACHE: join(cache, name) }),
-        MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
-        SEARCH_LISTEN: address,
-        SEARCH_INTERNAL_LISTEN: ANY_PORT,
-        DRAIN_MS: '200',
-      },
-      ready: async () => (await client.status(STATUS_TIMEOUT_MS)).threads > 0,
-    })
-    return { ...service, address }
-  } finally {
-    client.close()
-  }
+  using opened = new DisposableStack()
+  const client = opened.adopt(openSearchNodeClient(address, credentials.createInsecure()), (it) => it.close())
+  const service = await startService({
+    ...optionsOf(settings, name, 'search-node/main.ts'),
+    nodeOptions: SEARCH_NODE_OPTIONS,
+    environment: {
+      ...compileCache(settings),
+      ARTIFACT_STORE: storeUrl(settings),
+      ...settings.environment,
+      ...(cache === undefined ? {} : { ARTIFACT_CACHE: join(cache, name) }),
+      MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
+      SEARCH_LISTEN: address,
+      SEARCH_INTERNAL_LISTEN: ANY_PORT,
+      DRAIN_MS: '200',
+    },
+    ready: async () => (await client.status(STATUS_TIMEOUT_MS)).threads > 0,
+  })
+  return { ...service, address }
 }
 
 /** Starts a job worker; it is ready once its log says so. */

@@ -46,14 +46,10 @@ const SUPERVISOR =
 
 /** @param start starts the process with its output in the log. */
 export function watched(name: string, logFile: string, start: (log: number) => ChildProcess) {
-  const log = openSync(logFile, 'a', 0o600)
+  using opened = new DisposableStack()
+  const log = opened.adopt(openSync(logFile, 'a', 0o600), closeSync)
   const logStart = statSync(logFile).size
-  let child: ChildProcess
-  try {
-    child = start(log)
-  } finally {
-    closeSync(log)
-  }
+  const child = start(log)
   child.on('error', () => undefined)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const ended = exited.then((): never => {

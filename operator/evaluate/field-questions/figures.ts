@@ -11,10 +11,6 @@ import { HALVES, type Half } from './questions.ts'
 /** Kinds whose answerable questions the AUROC sets against all unanswerable ones. */
 const AUROC_KINDS: readonly string[] = ['named', 'plain']
 
-type KindCounts = ReturnType<typeof kindCountsOf>
-
-type Interval = readonly [low: number, high: number] | null
-
 /** Output of `--json`: counts of all questions, and of each half that was asked. Names and meanings are stable. */
 type FieldQuestionCounts = ReturnType<typeof countsOf>
 
@@ -114,7 +110,7 @@ export function sectionsOf({ corpora, halves }: FieldQuestionCounts): readonly S
 
 type Column = readonly [name: string, cell: string | number]
 
-function columnsOf(counts: KindCounts, kind: string, { systems }: Counts): readonly Column[] {
+function columnsOf(counts: ReturnType<typeof kindCountsOf>, kind: string, { systems }: Counts): readonly Column[] {
   const { n, answered, intervals } = counts
   return [
     ['kind', kind],
@@ -129,7 +125,7 @@ function columnsOf(counts: KindCounts, kind: string, { systems }: Counts): reado
   ]
 }
 
-function withInterval(count: number, interval: Interval): string {
+function withInterval(count: number, interval: readonly [low: number, high: number] | null): string {
   if (interval === null) return `${count}`
   const [low, high] = interval.map((share) => Math.round(share * 100))
   return `${count} [${low}, ${high}]`

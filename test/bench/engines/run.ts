@@ -123,21 +123,19 @@ async function figuresOf(
   const environment = cluster === undefined ? {} : { OPENSEARCH_URL: cluster.urls.join(',') }
   const node = await startSearchNode({ folder: dataDir, secrets: state.secrets, environment })
   const path = openGrpc(node.address, artifact)
-  try {
-    const openMs = await openVersion(node, artifact)
-    for (const selectivity of SELECTIVITIES) await askOnce(path, queries.slice(0, QUESTIONS), selectivity)
-    return {
-      artifact_megabytes: sumOf(Object.values(fileBytes(artifact)), (bytes) => bytes) / MEGABYTE,
-      /** In the cluster, one copy; null: the version has no index there. */
-      index_megabytes: cluster === undefined ? null : await indexMegabytes(cluster, artifact.manifest.engine?.index),
-      cluster_megabytes: cluster === undefined ? null : ownMegabytes(cluster.pid),
-      open_ms: openMs,
-      node_megabytes: ownMegabytes(node.pid),
-      node_written_megabytes: writtenMegabytes(node.pid),
-    }
-  } finally {
-    await path.close()
-    await node.stop()
+  await using ending = new AsyncDisposableStack()
+  ending.defer(async () => void (await node.stop()))
+  ending.defer(() => path.close())
+  const openMs = await openVersion(node, artifact)
+  for (const selectivity of SELECTIVITIES) await askOnce(path, queries.slice(0, QUESTIONS), selectivity)
+  return {
+    artifact_megabytes: sumOf(Object.values(fileBytes(artifact)), (bytes) => bytes) / MEGABYTE,
+    /** In the cluster, one copy; null: the version has no index there. */
+    index_megabytes: cluster === undefined ? null : await indexMegabytes(cluster, artifact.manifest.engine?.index),
+    cluster_megabytes: cluster === undefined ? null : ownMegabytes(cluster.pid),
+    open_ms: openMs,
+    node_megabytes: ownMegabytes(node.pid),
+    node_written_megabytes: writtenMegabytes(node.pid),
   }
 }
 
@@ -146,13 +144,9 @@ const storeSchema = z.object({
 })
 
 async function indexMegabytes(cluster: BenchCluster, index = ''): Promise<number> {
-  const client = await openEngineClient(engineOf(cluster))
-  try {
-    const { _all } = await client.request({ method: 'GET', path: `/${index}/_stats/store` }, storeSchema)
-    return _all.primaries.store.size_in_bytes / MEGABYTE
-  } finally {
-    await client.close()
-  }
+  await using client = await openEngineClient(engineOf(cluster))
+  const { _all } = await client.request({ method: 'GET', path: `/${index}/_stats/store` }, storeSchema)
+  return _all.primaries.store.size_in_bytes / MEGABYTE
 }
 
 export function judgeEngines({ opensearch }: EnginesResult): readonly Threshold[] {

@@ -20,11 +20,9 @@ function withRealCache<T>(dataDir: string, use: (cache: VectorCache) => T): T {
       throw error
     },
   })
-  try {
-    return use(cache)
-  } finally {
-    cache.close()
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => cache.close())
+  return use(cache)
 }
 
 /** @param texts with the prefix of their role. @returns those of the texts that are in the cache, in order. */

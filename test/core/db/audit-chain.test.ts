@@ -125,13 +125,10 @@ describe('the audit trail', () => {
     ['truncate audit', 'truncate'],
   ])('refuses %s to everybody, the owner of the schema and a superuser included', async (statement) => {
     for (const url of [database.migrationUrl, database.ownerUrl]) {
-      const client = new pg.Client({ connectionString: url })
+      await using ending = new AsyncDisposableStack()
+      const client = ending.adopt(new pg.Client({ connectionString: url }), (it) => it.end())
       await client.connect()
-      try {
-        await expect(client.query(statement)).rejects.toThrow('an entry of the audit trail is never changed or removed')
-      } finally {
-        await client.end()
-      }
+      await expect(client.query(statement)).rejects.toThrow('an entry of the audit trail is never changed or removed')
     }
   })
 

@@ -17,23 +17,21 @@ function snapshot(name: string): SourceSnapshot {
 
 test('a snapshot that another transaction inserts meanwhile is found once that one commits', async () => {
   const [first, second] = [await owner.connect(), await owner.connect()]
-  try {
-    await first.query('begin')
-    await second.query('begin')
-    const ids = await insertSnapshots(first, knowledgeBaseId, [snapshot('a.md'), snapshot('b.md')])
-    const { rows } = await second.query<{ pid: number }>('select pg_backend_pid() as pid')
-    const waiting = insertSnapshots(second, knowledgeBaseId, [snapshot('b.md'), snapshot('a.md')])
-    await until('the second waits for the first', async () => {
-      const waits = await owner.query('select 1 from pg_locks where pid = $1 and not granted', [rows[0]?.pid])
-      return waits.rowCount === 1
-    })
-    await first.query('commit')
-    expect(await waiting).toEqual(ids.toReversed())
-    await second.query('commit')
-  } finally {
-    first.release()
-    second.release()
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => second.release())
+  ending.defer(() => first.release())
+  await first.query('begin')
+  await second.query('begin')
+  const ids = await insertSnapshots(first, knowledgeBaseId, [snapshot('a.md'), snapshot('b.md')])
+  const { rows } = await second.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const waiting = insertSnapshots(second, knowledgeBaseId, [snapshot('b.md'), snapshot('a.md')])
+  await until('the second waits for the first', async () => {
+    const waits = await owner.query('select 1 from pg_locks where pid = $1 and not granted', [rows[0]?.pid])
+    return waits.rowCount === 1
+  })
+  await first.query('commit')
+  expect(await waiting).toEqual(ids.toReversed())
+  await second.query('commit')
 })
 
 test('an import of more snapshots than one statement takes is read back whole and in order', async () => {

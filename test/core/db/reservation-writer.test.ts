@@ -99,21 +99,19 @@ test(
   async () => {
     const rebuilding = await createOrganization(owner)
     const client = await owner.connect()
-    try {
-      await client.query('begin')
-      await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [rebuilding])
-      const outcomes = await Promise.all([
-        writer.insert(reservationWith(), EPOCH),
-        writer.insert(reservationWith(), { ...EPOCH, id: randomUUID() }),
-        writer.insert(reservationWith(), { ...EPOCH, redisRunId: 'another-redis' }),
-        writer.insert(reservationWith({ organizationId: rebuilding }), EPOCH),
-        writer.insert(reservationWith(), EPOCH),
-      ])
-      expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'epoch', 'epoch', 'epoch', 'inserted'])
-    } finally {
-      await client.query('rollback')
-      client.release()
-    }
+    await using ending = new AsyncDisposableStack()
+    ending.defer(async () => client.release())
+    ending.defer(async () => void (await client.query('rollback')))
+    await client.query('begin')
+    await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [rebuilding])
+    const outcomes = await Promise.all([
+      writer.insert(reservationWith(), EPOCH),
+      writer.insert(reservationWith(), { ...EPOCH, id: randomUUID() }),
+      writer.insert(reservationWith(), { ...EPOCH, redisRunId: 'another-redis' }),
+      writer.insert(reservationWith({ organizationId: rebuilding }), EPOCH),
+      writer.insert(reservationWith(), EPOCH),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'epoch', 'epoch', 'epoch', 'inserted'])
   },
 )
 
@@ -190,18 +188,16 @@ test('outcomes are found by their key, also under a plan from the time of an alm
     )
     return Number(rows[0]?.rows)
   }
-  try {
-    const few = await insertReservations(admin, 10, { state: 'open' })
-    await admin.query('analyze reservations')
-    for (const id of few) await record([id, randomUUID()])
-    const ids = await insertReservations(admin, 2_000, { state: 'open' })
-    const before = await reads()
-    for (const id of ids.slice(0, 20)) await record([id, randomUUID()])
-    expect((await reads()) - before).toBeLessThan(1_000)
-  } finally {
-    await Promise.all([admin.end(), gateway.end()])
-    await own.drop()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => own.drop())
+  ending.defer(async () => void (await Promise.all([admin.end(), gateway.end()])))
+  const few = await insertReservations(admin, 10, { state: 'open' })
+  await admin.query('analyze reservations')
+  for (const id of few) await record([id, randomUUID()])
+  const ids = await insertReservations(admin, 2_000, { state: 'open' })
+  const before = await reads()
+  for (const id of ids.slice(0, 20)) await record([id, randomUUID()])
+  expect((await reads()) - before).toBeLessThan(1_000)
 })
 
 test('a key used under either of two service secrets conflicts, whichever order a gateway has them in', async () => {
@@ -280,26 +276,24 @@ describe('beside the outcome of a request that is reserved', () => {
 
   test('the epoch of an organization can be moved while an outcome waits for its row', async () => {
     const client = await owner.connect()
-    try {
-      await client.query('begin')
-      await client.query('select from reservations where id = $1 for update', [first.id])
-      const written = Promise.all([
-        writer.insert(reservationWith(), EPOCH),
-        writer.recordDelivered(createDelivered(first.id, 'x')),
-      ])
-      await until('the outcome waits', async () => {
-        const { rowCount } = await owner.query(
-          'select from pg_stat_activity where datname = current_database() and ' +
-            "wait_event_type = 'Lock' and query ~ 'record_deliveries'",
-        )
-        return rowCount === 1
-      })
-      await moveEpoch(service, organizationId, 'a-redis')
-      await client.query('commit')
-      expect(await written).toEqual([{ status: 'epoch' }, true])
-    } finally {
-      await client.query('rollback')
-      client.release()
-    }
+    await using ending = new AsyncDisposableStack()
+    ending.defer(async () => client.release())
+    ending.defer(async () => void (await client.query('rollback')))
+    await client.query('begin')
+    await client.query('select from reservations where id = $1 for update', [first.id])
+    const written = Promise.all([
+      writer.insert(reservationWith(), EPOCH),
+      writer.recordDelivered(createDelivered(first.id, 'x')),
+    ])
+    await until('the outcome waits', async () => {
+      const { rowCount } = await owner.query(
+        'select from pg_stat_activity where datname = current_database() and ' +
+          "wait_event_type = 'Lock' and query ~ 'record_deliveries'",
+      )
+      return rowCount === 1
+    })
+    await moveEpoch(service, organizationId, 'a-redis')
+    await client.query('commit')
+    expect(await written).toEqual([{ status: 'epoch' }, true])
   })
 })

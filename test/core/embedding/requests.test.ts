@@ -169,18 +169,16 @@ test('an endpoint whose certificate is not trusted gets no request', async () =>
   const { cert, key } = makeCertificates(folder, 'endpoint')
   let reached = 0
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, () => reached++)
-  try {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = z.object({ port: z.number() }).parse(server.address())
-    await expect(embedAt(`https://127.0.0.1:${port}/v1`)).rejects.toMatchObject({
-      message: 'the embedding provider could not be reached',
-      transient: true,
-    })
-    expect(reached).toBe(0)
-  } finally {
-    server.close()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(folder, { recursive: true, force: true }))
+  ending.defer(() => server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = z.object({ port: z.number() }).parse(server.address())
+  await expect(embedAt(`https://127.0.0.1:${port}/v1`)).rejects.toMatchObject({
+    message: 'the embedding provider could not be reached',
+    transient: true,
+  })
+  expect(reached).toBe(0)
 })
 
 test('a request holds the key and nothing else of the environment', async () => {

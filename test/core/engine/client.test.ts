@@ -44,12 +44,8 @@ const startPlain = (listener: RequestListener): Promise<number> => listening(cre
 const reply = z.object({ cluster: z.string() })
 
 async function get(settings: Partial<EngineSettings>, timeoutMs = 10_000): Promise<unknown> {
-  const client = await openEngineClient({ ...NO_ENGINE, ...settings })
-  try {
-    return await client.request({ method: 'GET', path: '/', timeoutMs }, reply)
-  } finally {
-    await client.close()
-  }
+  await using client = await openEngineClient({ ...NO_ENGINE, ...settings })
+  return await client.request({ method: 'GET', path: '/', timeoutMs }, reply)
 }
 
 test('a cluster is asked over TLS under its own authority, with basic authentication', async () => {
@@ -89,12 +85,8 @@ const ENGINE = { index: 'evidence-1', shards: 3 }
 /** A cluster whose searches get this reply. */
 async function searchOf(body: object): Promise<unknown> {
   const port = await startPlain((_request, response) => send(response, 200, body))
-  const client = await openEngineClient({ ...NO_ENGINE, OPENSEARCH_URL: [`http://127.0.0.1:${port}`] })
-  try {
-    return await searchIndex(client, ENGINE, {}, 10_000)
-  } finally {
-    await client.close()
-  }
+  await using client = await openEngineClient({ ...NO_ENGINE, OPENSEARCH_URL: [`http://127.0.0.1:${port}`] })
+  return await searchIndex(client, ENGINE, {}, 10_000)
 }
 
 const whole = { total: 3, successful: 3, skipped: 0, failed: 0 }

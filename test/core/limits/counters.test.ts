@@ -194,21 +194,18 @@ describe('installed counters', () => {
 })
 
 test('nothing is decided while the store is away, and that is said at once', async () => {
-  const lost = openCounters('redis://127.0.0.1:1/0', createLog('test', 'silent'))
-  try {
-    await sleep(50)
-    expect(lost.runId()).toBeUndefined()
-    await expect(
-      lost.admit(await createScope(), EPOCH, {
-        requestId: randomUUID(),
-        limits: plan(),
-        corpusPassages: 1,
-        exposureAllowance: 0,
-        topK: 0,
-        idempotencyDigest: undefined,
-      }),
-    ).rejects.toThrow()
-  } finally {
-    lost.close()
-  }
+  using ending = new DisposableStack()
+  const lost = ending.adopt(openCounters('redis://127.0.0.1:1/0', createLog('test', 'silent')), (it) => it.close())
+  await sleep(50)
+  expect(lost.runId()).toBeUndefined()
+  await expect(
+    lost.admit(await createScope(), EPOCH, {
+      requestId: randomUUID(),
+      limits: plan(),
+      corpusPassages: 1,
+      exposureAllowance: 0,
+      topK: 0,
+      idempotencyDigest: undefined,
+    }),
+  ).rejects.toThrow()
 })

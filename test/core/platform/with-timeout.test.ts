@@ -10,15 +10,13 @@ test('work that takes longer is given up, and its later failure is no unhandled 
   const unhandled: unknown[] = []
   const record = (reason: unknown): void => void unhandled.push(reason)
   process.on('unhandledRejection', record)
-  try {
-    const work = Promise.withResolvers<never>()
-    await expect(withTimeout(1, 'too late', work.promise)).rejects.toThrow('too late')
-    work.reject(new Error('afterwards'))
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(unhandled).toEqual([])
-  } finally {
-    process.off('unhandledRejection', record)
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => process.off('unhandledRejection', record))
+  const work = Promise.withResolvers<never>()
+  await expect(withTimeout(1, 'too late', work.promise)).rejects.toThrow('too late')
+  work.reject(new Error('afterwards'))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(unhandled).toEqual([])
 })
 
 test('no timer is left behind', async () => {

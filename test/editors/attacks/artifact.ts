@@ -152,29 +152,27 @@ export const BYTES: Attack = {
     cpSync(law.artifact.folder, folder, { recursive: true })
     const prepare = (verify: boolean): Promise<unknown> =>
       client.prepareVersion({ versionId, manifestDigest, verify }, TIMEOUT_MS)
-    try {
-      const running = draw.chance(0.6)
-      if (running) await prepare(false)
-      const what = running
+    await using ending = new AsyncDisposableStack()
+    ending.defer(async () => rmSync(folder, { recursive: true, force: true }))
+    ending.defer(async () => void (await client.releaseVersion(versionId, TIMEOUT_MS).catch(() => undefined)))
+    const running = draw.chance(0.6)
+    if (running) await prepare(false)
+    const what = running
+      ? editInPlace(folder, draw)
+      : draw.chance(0.5)
         ? editInPlace(folder, draw)
-        : draw.chance(0.5)
-          ? editInPlace(folder, draw)
-          : replaceFiles(folder, draw)
-      const violations = running ? await servedFrom(law, client, draw) : []
-      const gate = await refusalOf(() =>
-        assertArtifactAsRecorded(store, { id: versionId, manifest_digest: manifestDigest }),
-      )
-      const load = await refusalOf(() => prepare(true))
-      const open = (step: string, refusal: string | undefined): Violation[] =>
-        refusal === undefined ? [{ rule: 'altered bytes are refused', what: `by ${step}: ${what}` }] : []
-      return {
-        what: `${running ? 'under a running node' : 'before it is loaded'}: ${what}`,
-        refused: gate ?? load,
-        violations: [...violations, ...open('review and activation', gate), ...open('the search node', load)],
-      }
-    } finally {
-      await client.releaseVersion(versionId, TIMEOUT_MS).catch(() => undefined)
-      rmSync(folder, { recursive: true, force: true })
+        : replaceFiles(folder, draw)
+    const violations = running ? await servedFrom(law, client, draw) : []
+    const gate = await refusalOf(() =>
+      assertArtifactAsRecorded(store, { id: versionId, manifest_digest: manifestDigest }),
+    )
+    const load = await refusalOf(() => prepare(true))
+    const open = (step: string, refusal: string | undefined): Violation[] =>
+      refusal === undefined ? [{ rule: 'altered bytes are refused', what: `by ${step}: ${what}` }] : []
+    return {
+      what: `${running ? 'under a running node' : 'before it is loaded'}: ${what}`,
+      refused: gate ?? load,
+      violations: [...violations, ...open('review and activation', gate), ...open('the search node', load)],
     }
   },
 }

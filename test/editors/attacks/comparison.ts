@@ -15,17 +15,15 @@ export const COMPARED: Attack = {
       law.report.losses.map(({ name }) => name),
     )
     if (isRefused(candidate)) throw new Error(`the active sources are refused: ${candidate.message}`)
+    using ending = new DisposableStack()
+    ending.defer(() => laboratory.discard(candidate))
+    const side = draw.pick([law, candidate])
+    const restore = bytesOf(side.artifact.folder)
     try {
-      const side = draw.pick([law, candidate])
-      const restore = bytesOf(side.artifact.folder)
-      try {
-        const edit = editInPlace(side.artifact.folder, draw)
-        return await compared(laboratory, { law, candidate, side }, `${side === law ? 'active' : 'candidate'}: ${edit}`)
-      } finally {
-        for (const [path, bytes] of restore) writeFileSync(path, bytes)
-      }
+      const edit = editInPlace(side.artifact.folder, draw)
+      return await compared(laboratory, { law, candidate, side }, `${side === law ? 'active' : 'candidate'}: ${edit}`)
     } finally {
-      laboratory.discard(candidate)
+      for (const [path, bytes] of restore) writeFileSync(path, bytes)
     }
   },
 }

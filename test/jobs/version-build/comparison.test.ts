@@ -63,11 +63,9 @@ const easyQuestions = await harness.storeQuestions(
 /** Serves another version while `task` runs. */
 async function whileServing<T>(buildId: string, task: () => Promise<T>): Promise<T> {
   await serve(harness, buildId)
-  try {
-    return await task()
-  } finally {
-    await serve(harness, active)
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(async () => void (await serve(harness, active)))
+  return await task()
 }
 
 describe('a candidate without a question set', () => {
@@ -230,26 +228,23 @@ describe('a candidate that cannot be compared fails its build with what to do', 
   })
 
   test('where the active version has another embedding space, unless its provider is configured', async () => {
-    const provider = await startProvider()
-    try {
-      const environment = {
-        ...harness.environment,
-        OPENAI_BASE_URL: provider.baseUrl,
-        OPENAI_API_KEY: 'key',
-      }
-      const remote = await built(BOOK, { embedding: 'openai' }, { environment })
-      await whileServing(remote, async () => {
-        expect((await run(BOOK)).outcome).toMatchObject(
-          failure('permanent', /cannot embed questions into openai\/.*configure that embedding provider/),
-        )
-        expect(await comparisonOf(BOOK, {}, { environment })).toMatchObject({
-          version_id: versionIdOf(remote),
-          changes: { counts: { passages_changed: 0 } },
-        })
-      })
-    } finally {
-      await provider.stop()
+    await using ending = new AsyncDisposableStack()
+    const provider = ending.adopt(await startProvider(), (it) => it.stop())
+    const environment = {
+      ...harness.environment,
+      OPENAI_BASE_URL: provider.baseUrl,
+      OPENAI_API_KEY: 'key',
     }
+    const remote = await built(BOOK, { embedding: 'openai' }, { environment })
+    await whileServing(remote, async () => {
+      expect((await run(BOOK)).outcome).toMatchObject(
+        failure('permanent', /cannot embed questions into openai\/.*configure that embedding provider/),
+      )
+      expect(await comparisonOf(BOOK, {}, { environment })).toMatchObject({
+        version_id: versionIdOf(remote),
+        changes: { counts: { passages_changed: 0 } },
+      })
+    })
   })
 
   test('where nothing of the active version is in force today and there is no question set', async () => {

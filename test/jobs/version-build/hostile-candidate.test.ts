@@ -139,7 +139,8 @@ describe('a file that is added', () => {
 test('a build fails where somebody puts the passages of the active version in the place of its own', async () => {
   const names = ['passages.jsonl', 'passages.offsets']
   const from = harness.store.artifactFolder(versionIdOf(active))
-  const client = await harness.owner.connect()
+  using ending = new DisposableStack()
+  const client = ending.adopt(await harness.owner.connect(), (it) => it.release())
   let hidden: Promise<unknown> | undefined
   // The comparison waits for the row of the active version, so the files are in place before it begins.
   async function hide(to: string): Promise<void> {
@@ -166,16 +167,12 @@ test('a build fails where somebody puts the passages of the active version in th
   )
   const buildId = await harness.requestBuild(knowledgeBaseId, importId)
   const to = harness.store.artifactFolder(versionIdOf(buildId))
-  try {
-    const outcome = await harness.runBuild(buildId, {
-      onProgress: ({ stage }) => void (stage === 'artifact' && (hidden ??= hide(to))),
-    })
-    await hidden
-    const altered = /^The artifact .* of the candidate was altered after it was built/
-    expect(outcome).toMatchObject(failure('permanent', altered))
-  } finally {
-    client.release()
-  }
+  const outcome = await harness.runBuild(buildId, {
+    onProgress: ({ stage }) => void (stage === 'artifact' && (hidden ??= hide(to))),
+  })
+  await hidden
+  const altered = /^The artifact .* of the candidate was altered after it was built/
+  expect(outcome).toMatchObject(failure('permanent', altered))
 })
 
 test('an altered copy of a provision beside the original refuses the build', async () => {

@@ -66,16 +66,13 @@ describe('the ledger queue', () => {
 })
 
 test('a Redis that may evict jobs is refused in one sentence', async () => {
-  const connection = new Redis(redis.url)
+  using ending = new DisposableStack()
+  const connection = ending.adopt(new Redis(redis.url), (it) => it.disconnect())
   const silent = createLog('test', 'silent')
-  try {
-    await connection.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    const queues = openQueueRedis(redis.url, silent)
-    await expect(queues.usable()).rejects.toThrow('maxmemory-policy is allkeys-lru')
-    await connection.config('SET', 'maxmemory-policy', 'noeviction')
-    await until('it is used', () => queues.runId() !== undefined)
-    queues.close()
-  } finally {
-    connection.disconnect()
-  }
+  await connection.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const queues = openQueueRedis(redis.url, silent)
+  await expect(queues.usable()).rejects.toThrow('maxmemory-policy is allkeys-lru')
+  await connection.config('SET', 'maxmemory-policy', 'noeviction')
+  await until('it is used', () => queues.runId() !== undefined)
+  queues.close()
 })

@@ -61,13 +61,10 @@ export async function startGateways(
     /** Moves it forward; only gateways with a moved clock go by it. */
     async moveClock(aheadMs: number) {
       if (aheadMs < offsetMs) throw new Error('the clock of Redis moves forward only')
-      const redis = new Redis(settings.redisUrl)
-      try {
-        await redis.set(CLOCK_KEY, Math.round(aheadMs))
-        offsetMs = Math.round(aheadMs)
-      } finally {
-        redis.disconnect()
-      }
+      using ending = new DisposableStack()
+      const redis = ending.adopt(new Redis(settings.redisUrl), (it) => it.disconnect())
+      await redis.set(CLOCK_KEY, Math.round(aheadMs))
+      offsetMs = Math.round(aheadMs)
     },
   }
 }

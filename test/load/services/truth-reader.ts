@@ -49,27 +49,24 @@ export async function readTruth(
   lastEndMs: number,
 ): Promise<Truth> {
   const entitlements = tenants.map(({ entitlementId }) => entitlementId)
-  const redis = new Redis(settings.redisUrl)
-  try {
-    for (;;) {
-      const sinceMs = Date.now() - lastEndMs
-      const { rows: waiting } = await owner.query<{ unsettled: number }>(UNSETTLED, [entitlements])
-      const counters = await Promise.all(tenants.map((tenant) => readCounters(owner, redis, tenant)))
-      const settled = waiting[0]?.unsettled === 0 && counters.every(({ leases }) => leases === 0)
-      if (settled || sinceMs > PLATFORM_BOUNDS.hardDeadlineMs + SETTLE_MARGIN_MS) {
-        const { rows } = await owner.query(RESERVATIONS, [entitlements])
-        const { rows: versions } = await owner.query<{ passages: number }>(PASSAGES)
-        return {
-          reservations: z.array(reservationRow).parse(rows),
-          counters,
-          settledAfterMs: settled ? Math.max(0, sinceMs) : null,
-          corpusPassages: versions[0]?.passages ?? 0,
-        }
+  using ending = new DisposableStack()
+  const redis = ending.adopt(new Redis(settings.redisUrl), (it) => it.disconnect())
+  for (;;) {
+    const sinceMs = Date.now() - lastEndMs
+    const { rows: waiting } = await owner.query<{ unsettled: number }>(UNSETTLED, [entitlements])
+    const counters = await Promise.all(tenants.map((tenant) => readCounters(owner, redis, tenant)))
+    const settled = waiting[0]?.unsettled === 0 && counters.every(({ leases }) => leases === 0)
+    if (settled || sinceMs > PLATFORM_BOUNDS.hardDeadlineMs + SETTLE_MARGIN_MS) {
+      const { rows } = await owner.query(RESERVATIONS, [entitlements])
+      const { rows: versions } = await owner.query<{ passages: number }>(PASSAGES)
+      return {
+        reservations: z.array(reservationRow).parse(rows),
+        counters,
+        settledAfterMs: settled ? Math.max(0, sinceMs) : null,
+        corpusPassages: versions[0]?.passages ?? 0,
       }
-      await sleep(POLL_MS)
     }
-  } finally {
-    redis.disconnect()
+    await sleep(POLL_MS)
   }
 }
 

@@ -281,13 +281,11 @@ describe('entitlements', () => {
     const heard = new Promise<string>((resolve) =>
       client.once('notification', (message: pg.Notification) => resolve(message.channel)),
     )
-    try {
-      await client.query('listen access_changed')
-      await setEntitlementActive(operator, ENTITLEMENT, false)
-      expect(await heard).toBe('access_changed')
-    } finally {
-      client.release(true)
-    }
+    using ending = new DisposableStack()
+    ending.defer(() => client.release(true))
+    await client.query('listen access_changed')
+    await setEntitlementActive(operator, ENTITLEMENT, false)
+    expect(await heard).toBe('access_changed')
   })
 })
 

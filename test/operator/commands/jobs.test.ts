@@ -19,25 +19,23 @@ test('a failed job is listed with its reason and runs again when asked', async (
     connection: connection.redis,
     prefix: QUEUE_PREFIX,
   })
-  try {
-    const failed = new Promise((resolve) => failing.once('failed', resolve))
-    await queue.add('append', { id: 'append' }, { jobId: 'append-1', attempts: 1 })
-    await failed
-    await failing.close()
-    expect(await cli.json('jobs list')).toMatchObject({
-      queues: expect.arrayContaining([expect.objectContaining({ queue: 'ledger', failed: 1 })]),
-      failed: [{ queue: 'ledger', id: 'append-1', attempts: 1, reason: 'the disk is full' }],
-    })
-    expect(await cli.json('jobs show ledger append-1')).toMatchObject({ state: 'failed' })
-    expect((await cli.run('jobs retry ledger append-1')).code).toBe(0)
-    const waiting = 'The job is waiting, not failed: there is nothing to retry.\n'
-    expect(await cli.refused('jobs retry ledger append-1')).toBe(waiting)
-    expect(await cli.refused('jobs show ledger append-2')).toMatch(
-      /^The queue ledger has no job "append-2": finished jobs are forgotten/,
-    )
-  } finally {
-    await failing.close()
-    await queue.close()
-    connection.close()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(async () => connection.close())
+  ending.defer(() => queue.close())
+  ending.defer(() => failing.close())
+  const failed = new Promise((resolve) => failing.once('failed', resolve))
+  await queue.add('append', { id: 'append' }, { jobId: 'append-1', attempts: 1 })
+  await failed
+  await failing.close()
+  expect(await cli.json('jobs list')).toMatchObject({
+    queues: expect.arrayContaining([expect.objectContaining({ queue: 'ledger', failed: 1 })]),
+    failed: [{ queue: 'ledger', id: 'append-1', attempts: 1, reason: 'the disk is full' }],
+  })
+  expect(await cli.json('jobs show ledger append-1')).toMatchObject({ state: 'failed' })
+  expect((await cli.run('jobs retry ledger append-1')).code).toBe(0)
+  const waiting = 'The job is waiting, not failed: there is nothing to retry.\n'
+  expect(await cli.refused('jobs retry ledger append-1')).toBe(waiting)
+  expect(await cli.refused('jobs show ledger append-2')).toMatch(
+    /^The queue ledger has no job "append-2": finished jobs are forgotten/,
+  )
 })

@@ -49,18 +49,13 @@ test('the node of a replay asks the cluster of a version with an engine, as the 
     send(response, 404, { error: { type: 'index_not_found_exception' } })
   })
   const node = await started({ OPENSEARCH_URL: [new URL(cluster.baseUrl).origin], ...USER })
-  try {
-    const prepared = node.client.prepareVersion(
-      { versionId, manifestDigest, verify: false },
-      RPC_BOUNDS.prepareTimeoutMs,
-    )
-    await expect(prepared).rejects.toThrow()
-    const { OPENSEARCH_USER: user, OPENSEARCH_PASSWORD: password } = USER
-    expect([...asked]).toEqual([`Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`])
-  } finally {
-    await node.stop()
-    await cluster.stop()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => cluster.stop())
+  ending.defer(() => node.stop())
+  const prepared = node.client.prepareVersion({ versionId, manifestDigest, verify: false }, RPC_BOUNDS.prepareTimeoutMs)
+  await expect(prepared).rejects.toThrow()
+  const { OPENSEARCH_USER: user, OPENSEARCH_PASSWORD: password } = USER
+  expect([...asked]).toEqual([`Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`])
 })
 
 test('without OPENSEARCH_URL, or with settings in conflict, one sentence refuses before a node starts', async () => {

@@ -46,21 +46,18 @@ const REFUSED: readonly (readonly [string, () => readonly string[], RegExp])[] =
 ]
 
 test('a port that is taken is refused in one sentence before anything is started', async () => {
-  const other = createServer().listen(0, '127.0.0.1')
+  using ending = new DisposableStack()
+  const other = ending.adopt(createServer().listen(0, '127.0.0.1'), (it) => it.close())
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
-  try {
-    const dataDir = join(folder, 'data')
-    const args = ['operator/demo/main.ts', '--once', '--data-dir', dataDir, '--port', String(port)]
-    const { said, ended } = startProgram(args, process.env)
-    expect([await ended, said.stdout.trim()]).toEqual([
-      1,
-      `Port ${port} is taken, or this account may not use it: choose another with --port.`,
-    ])
-    expect(existsSync(dataDir)).toBe(false)
-  } finally {
-    other.close()
-  }
+  const dataDir = join(folder, 'data')
+  const args = ['operator/demo/main.ts', '--once', '--data-dir', dataDir, '--port', String(port)]
+  const { said, ended } = startProgram(args, process.env)
+  expect([await ended, said.stdout.trim()]).toEqual([
+    1,
+    `Port ${port} is taken, or this account may not use it: choose another with --port.`,
+  ])
+  expect(existsSync(dataDir)).toBe(false)
 })
 
 test('a Ctrl-C before the exchanges were shown stops quietly with 130', async () => {
@@ -93,20 +90,18 @@ test('a second demo on a data folder that is in use leaves what the first one sa
   copyFileSync('operator/demo/corpus/rulebook/hsfa-conduct-harbour.2023-09-01.md', join(corpus, 'rulebook.md'))
   const args = ['operator/demo/main.ts', '--data-dir', dataDir, '--corpus', corpus]
   const first = spawn(process.execPath, args, { stdio: 'ignore' })
-  try {
-    await expectEventually(() => [existsSync(join(dataDir, 'ready.json')), first.exitCode], [true, null])
-    const second = spawnSync(process.execPath, [...args, '--once'], { encoding: 'utf8' })
-    expect(second.status).toBe(1)
-    expect(second.stdout).toContain('name another with --data-dir')
-    expect(existsSync(join(dataDir, 'ready.json'))).toBe(true)
-    const store = spawnSync(
-      '/bin/sh',
-      ['-c', '. "$1"; printf %s "$ARTIFACT_STORE"', 'read', join(dataDir, 'operator.env')],
-      { encoding: 'utf8' },
-    )
-    expect(fileURLToPath(store.stdout)).toBe(join(dataDir, 'store'))
-  } finally {
-    first.kill('SIGINT')
-    await once(first, 'exit')
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(async () => void (await once(first, 'exit')))
+  ending.defer(async () => void first.kill('SIGINT'))
+  await expectEventually(() => [existsSync(join(dataDir, 'ready.json')), first.exitCode], [true, null])
+  const second = spawnSync(process.execPath, [...args, '--once'], { encoding: 'utf8' })
+  expect(second.status).toBe(1)
+  expect(second.stdout).toContain('name another with --data-dir')
+  expect(existsSync(join(dataDir, 'ready.json'))).toBe(true)
+  const store = spawnSync(
+    '/bin/sh',
+    ['-c', '. "$1"; printf %s "$ARTIFACT_STORE"', 'read', join(dataDir, 'operator.env')],
+    { encoding: 'utf8' },
+  )
+  expect(fileURLToPath(store.stdout)).toBe(join(dataDir, 'store'))
 })

@@ -111,7 +111,6 @@ function headlineOf(change: NamedChange): Markup {
 
 /** A change of a document, a provision or a passage. */
 export type ChangeOfPassages = Extract<NamedChange, { readonly document: object }>
-type OtherChange = Exclude<NamedChange, ChangeOfPassages>
 
 export function isOfPassages(change: NamedChange): change is ChangeOfPassages {
   return 'document' in change
@@ -138,7 +137,7 @@ function detailsOf(change: NamedChange): Markup {
 }
 
 /** What the change is about, and its details. */
-function otherOf(change: OtherChange): readonly [subject: string, details: Markup] {
+function otherOf(change: Exclude<NamedChange, ChangeOfPassages>): readonly [subject: string, details: Markup] {
   switch (change.kind) {
     case 'facet_values_removed':
       return [change.facet, html`<p><bdi>${change.value}</bdi></p>`]

@@ -23,17 +23,15 @@ test('every term of a dictionary of several blocks is found with its frequency, 
       const folder = mkdtempSync(join(tmpdir(), 'lexical-reader-'))
       writeIndex(folder, writer.finish())
       const index = openLexicalReader(folder, rows.length, createResidentParts())
-      try {
-        for (const [at, one] of terms.entries()) expect(index.find('xx', one)?.frequency).toBe(1 + (at % 3))
-        const longer = terms.map((one) => `${one}a`).filter((one) => !terms.includes(one))
-        for (const one of longer) expect(index.find('xx', one)).toBeUndefined()
-        for (const one of terms) expect(index.find('xy', one)).toBeUndefined()
-        expect(index.find('xx', '')).toBeUndefined()
-        expect(index.find('', '')).toBeUndefined()
-      } finally {
-        index.close()
-        rmSync(folder, { recursive: true })
-      }
+      using ending = new DisposableStack()
+      ending.defer(() => rmSync(folder, { recursive: true }))
+      ending.defer(() => index.close())
+      for (const [at, one] of terms.entries()) expect(index.find('xx', one)?.frequency).toBe(1 + (at % 3))
+      const longer = terms.map((one) => `${one}a`).filter((one) => !terms.includes(one))
+      for (const one of longer) expect(index.find('xx', one)).toBeUndefined()
+      for (const one of terms) expect(index.find('xy', one)).toBeUndefined()
+      expect(index.find('xx', '')).toBeUndefined()
+      expect(index.find('', '')).toBeUndefined()
     }),
     { numRuns: 30 },
   )

@@ -19,16 +19,13 @@ async function version(
   const rows = texts
     .map((text, n) => ({ record: testPassage(n, { text, heading: '' }), vector }))
     .sort((a, b) => rowOrder(a.record, b.record))
-  const corpus = await searchable({ rows, embedding: null })
-  try {
-    const { background, frequency } = corpus.mapping.ngrams
-    const counts = new Map(
-      texts.flatMap((text) => text.split(' ')).map((each) => [each, frequency(ngramHashes(each)[0] ?? 0)]),
-    )
-    return { background, frequency: (each) => counts.get(each) ?? Number.NaN }
-  } finally {
-    corpus.close()
-  }
+  using ending = new DisposableStack()
+  const corpus = ending.adopt(await searchable({ rows, embedding: null }), (it) => it.close())
+  const { background, frequency } = corpus.mapping.ngrams
+  const counts = new Map(
+    texts.flatMap((text) => text.split(' ')).map((each) => [each, frequency(ngramHashes(each)[0] ?? 0)]),
+  )
+  return { background, frequency: (each) => counts.get(each) ?? Number.NaN }
 }
 /** Passages of ten words: `shared` of them are the same in every document, the others occur once. */
 const texts = (passages: number, shared: number): string[] =>

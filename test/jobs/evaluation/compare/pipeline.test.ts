@@ -121,13 +121,11 @@ test('a candidate is not compared as its predecessor, whose file somebody put in
   const path = join(store.artifactFolder(candidate.versionId), 'passages.jsonl')
   const own = readFileSync(path)
   writeFileSync(path, readFileSync(join(store.artifactFolder(first?.versionId ?? ''), 'passages.jsonl')))
-  try {
-    await expect(comparedWhile([first, first])).rejects.toThrow(
-      /^The artifact .* of the candidate was altered after it was built \(.*\): find out who wrote/,
-    )
-  } finally {
-    writeFileSync(path, own)
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => writeFileSync(path, own))
+  await expect(comparedWhile([first, first])).rejects.toThrow(
+    /^The artifact .* of the candidate was altered after it was built \(.*\): find out who wrote/,
+  )
 })
 
 test.each(['before', 'after'])('a comparison checks the signature of the version %s', async (side) => {
@@ -135,9 +133,7 @@ test.each(['before', 'after'])('a comparison checks the signature of the version
   const path = join(store.artifactFolder((side === 'before' ? first : candidate)?.versionId ?? ''), 'manifest.sig')
   const own = readFileSync(path)
   writeFileSync(path, Buffer.alloc(own.length))
-  try {
-    await expect(comparedWhile([first, first])).rejects.toThrow(/The signature of the manifest holds under no key/)
-  } finally {
-    writeFileSync(path, own)
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => writeFileSync(path, own))
+  await expect(comparedWhile([first, first])).rejects.toThrow(/The signature of the manifest holds under no key/)
 })

@@ -113,25 +113,21 @@ async function versionWith(questions: readonly (readonly [row: number, q: string
 /** The named changes of contents and tables. */
 async function compared(before: ComparedContents, after: ComparedContents): Promise<readonly object[]> {
   const path = join(folder, 'version.changes.jsonl')
-  const recorder = await openChangesRecorder(path)
-  try {
-    const inputs = await compareContents({
-      before,
-      after,
-      sortFile: join(folder, 'comparison.sqlite'),
-      recorder,
-      signal: new AbortController().signal,
-      onProgress: () => undefined,
-    })
-    for (const change of tableChanges({ ...before, inputs: inputs.before }, { ...after, inputs: inputs.after }))
-      await recorder.record(change)
-    const { changes } = await recorder.finish()
-    const named = changesNamed(path)
-    expect(changes.counts.search_questions_changed).toBe(named.length)
-    return named
-  } finally {
-    await recorder.abandon()
-  }
+  await using recorder = await openChangesRecorder(path)
+  const inputs = await compareContents({
+    before,
+    after,
+    sortFile: join(folder, 'comparison.sqlite'),
+    recorder,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+  })
+  for (const change of tableChanges({ ...before, inputs: inputs.before }, { ...after, inputs: inputs.after }))
+    await recorder.record(change)
+  const { changes } = await recorder.finish()
+  const named = changesNamed(path)
+  expect(changes.counts.search_questions_changed).toBe(named.length)
+  return named
 }
 
 test('two versions differ by each search question that only one of them holds', async () => {

@@ -50,10 +50,9 @@ test('a draft has provisions, pages and what the original is; corrected, its pas
     ['Every hive is counted twice.\n\nHives are marked.', { sha256: digest, page: 1 }],
     ['Honey is stored.', { sha256: digest, page: 2 }],
   ])
-  const reader = createPlaceReader()
+  using reader = createPlaceReader()
   for (const { text, selector } of passages)
     expect(isOwnText(text, selector, (await reader.textAt(paths[1] ?? '', selector)) ?? '')).toBe(true)
-  reader.close()
 })
 
 test('a draft of another original is refused, and so is one without it', async () => {

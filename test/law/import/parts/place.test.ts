@@ -21,14 +21,10 @@ async function placed(
   const path = join(folder, name)
   writeFileSync(path, content)
   const { passages } = await importFiles([path], mapping)
-  const reader = createPlaceReader()
-  try {
-    const found = []
-    for (const passage of passages) found.push({ passage, own: await reader.textAt(path, passage.selector) })
-    return found
-  } finally {
-    reader.close()
-  }
+  using reader = createPlaceReader()
+  const found = []
+  for (const passage of passages) found.push({ passage, own: await reader.textAt(path, passage.selector) })
+  return found
 }
 
 function expectAllFound(found: Awaited<ReturnType<typeof placed>>): void {
@@ -82,10 +78,9 @@ test('each part of a long text stands at a place of its own, below its lead-in',
 test('a place elsewhere holds another text', async () => {
   const path = join(folder, 'other.md')
   writeFileSync(path, 'Hives are kept.')
-  const reader = createPlaceReader()
+  using reader = createPlaceReader()
   expect(await reader.textAt(path, { type: 'DataPositionSelector', start: 0, end: 5 })).toBe('Hives')
   expect(await reader.textAt(path, { type: 'DataPositionSelector', start: 10, end: 99 })).toBe('kept.')
   const json = { type: 'JsonPointerSelector', line: 1, offset: 0, pointer: '/text', start: 0, end: 1 } as const
   expect(await reader.textAt(path, json)).toBeUndefined()
-  reader.close()
 })

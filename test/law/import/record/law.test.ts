@@ -16,13 +16,12 @@ describe.each(SAMPLES)('an import of $name', ({ format, bytes, passages: expecte
   test('makes each provision a verified passage that is found again at its place, and loses nothing', async () => {
     const path = join(folderWith({ [format]: bytes }), format)
     const { passages, report } = await importFiles([path], statedMapping(parseSourceYaml(SAMPLE_SOURCE_YAML)))
-    const reader = createPlaceReader()
+    using reader = createPlaceReader()
     for (const { text, selector, metadata } of passages) {
       expect(metadata.verification_status).toBe('verified')
       expect(isOwnText(text, selector, (await reader.textAt(path, selector)) ?? '')).toBe(true)
       expect(isOwnText(`${text}!`, selector, (await reader.textAt(path, selector)) ?? '')).toBe(false)
     }
-    reader.close()
     expect(passages.map(({ text }) => text)).toEqual(expect.arrayContaining([...expected]))
     expect(new Set(passages.map(({ citation }) => citation.label)).size).toBe(passages.length)
     expect(report.losses).toEqual([])

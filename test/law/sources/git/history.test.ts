@@ -35,15 +35,11 @@ test('the changes of a history are those that git itself lists', async () => {
     createRepository(folder)
     const input = history.map((steps) => `${COMMIT}${steps.map(({ name, text }) => lineOf(name, text)).join('')}`)
     execFileSync('git', ['fast-import', '--quiet'], { cwd: folder, input: input.join('') })
-    const objects = await openObjects(folder)
-    try {
-      const found: string[] = []
-      for await (const { path, commit, blob } of changesOf(objects, await commitsOf(objects, () => {}), () => {}))
-        found.push(`${commit.id} ${path} ${blob ?? '-'}`)
-      expect(found.toSorted()).toEqual(gitsOwn(folder).toSorted())
-    } finally {
-      await objects.close()
-    }
+    await using objects = await openObjects(folder)
+    const found: string[] = []
+    for await (const { path, commit, blob } of changesOf(objects, await commitsOf(objects, () => {}), () => {}))
+      found.push(`${commit.id} ${path} ${blob ?? '-'}`)
+    expect(found.toSorted()).toEqual(gitsOwn(folder).toSorted())
   })
   await fc.assert(listed, { numRuns: 15 })
 })

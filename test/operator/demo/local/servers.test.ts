@@ -48,13 +48,10 @@ describe('a database of the run', () => {
   })
 
   test('is separate from the database of another test file', async () => {
-    const other = await openTestDatabase()
-    try {
-      await rowsOf(other.ownerUrl, 'create table only_here (id int)')
-      await expect(rowsOf(database.ownerUrl, 'select * from only_here')).rejects.toThrow(/does not exist/)
-    } finally {
-      await other.drop()
-    }
+    await using ending = new AsyncDisposableStack()
+    const other = ending.adopt(await openTestDatabase(), (it) => it.drop())
+    await rowsOf(other.ownerUrl, 'create table only_here (id int)')
+    await expect(rowsOf(database.ownerUrl, 'select * from only_here')).rejects.toThrow(/does not exist/)
   })
 })
 
@@ -74,28 +71,23 @@ test('a cluster is taken up again with its content and its password, which only 
 
 test('two servers never share one data folder', async () => {
   const folder = folderOfTest()
-  const first = await startPostgres({ folder })
-  try {
-    await expect(startPostgres({ folder, previousServerTimeoutMs: 200 })).rejects.toThrow(/is in use by process \d+/)
-  } finally {
-    await first.stop()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.adopt(await startPostgres({ folder }), (it) => it.stop())
+  await expect(startPostgres({ folder, previousServerTimeoutMs: 200 })).rejects.toThrow(/is in use by process \d+/)
 })
 
 test('Redis evicts nothing, logs every write, and has its keys again after a restart', async () => {
   const redis = await startOwnRedis()
   const client = new Redis(redis.url)
-  try {
-    client.on('error', () => undefined)
-    expect(await client.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
-    expect(await client.config('GET', 'appendonly')).toEqual(['appendonly', 'yes'])
-    await client.set('kept', 'yes')
-    await redis.restart()
-    expect(await client.get('kept')).toBe('yes')
-  } finally {
-    client.disconnect()
-    await redis.stop()
-  }
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => redis.stop())
+  ending.defer(async () => client.disconnect())
+  client.on('error', () => undefined)
+  expect(await client.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
+  expect(await client.config('GET', 'appendonly')).toEqual(['appendonly', 'yes'])
+  await client.set('kept', 'yes')
+  await redis.restart()
+  expect(await client.get('kept')).toBe('yes')
 })
 
 test('two test files never share a logical Redis database', async () => {

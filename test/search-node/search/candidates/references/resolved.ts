@@ -30,24 +30,18 @@ export function resolve(query: string, passages: readonly Passage[]): NamedRows 
   for (const [row, { references }] of passages.entries()) writer.add(row, { references: [...references] })
   const { references, bytes } = writer.finish(ACTS)
   const folder = mkdtempSync(join(tmpdir(), 'resolve-'))
-  try {
-    writeFileSync(join(folder, 'references.json'), JSON.stringify(references))
-    writeFileSync(join(folder, 'references.bin'), bytes)
-    const index = openReferencesReader(folder)
-    try {
-      const entitled = (row: number): boolean => passages[row]?.entitled !== false
-      const seen = (row: number): boolean => entitled(row) && passages[row]?.allowed !== false
-      return resolveReferences(query, index, createActAliases(index.actNames), {
-        entitled,
-        allowed: (row) => seen(row) && passages[row]?.withdrawn !== true,
-        withdrawn: (row) => seen(row) && passages[row]?.withdrawn === true,
-        text: (row) => passages[row]?.text ?? '',
-        document: (row) => passages[row]?.document ?? 0,
-      })
-    } finally {
-      index.close()
-    }
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  using ending = new DisposableStack()
+  ending.defer(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'references.json'), JSON.stringify(references))
+  writeFileSync(join(folder, 'references.bin'), bytes)
+  using index = openReferencesReader(folder)
+  const entitled = (row: number): boolean => passages[row]?.entitled !== false
+  const seen = (row: number): boolean => entitled(row) && passages[row]?.allowed !== false
+  return resolveReferences(query, index, createActAliases(index.actNames), {
+    entitled,
+    allowed: (row) => seen(row) && passages[row]?.withdrawn !== true,
+    withdrawn: (row) => seen(row) && passages[row]?.withdrawn === true,
+    text: (row) => passages[row]?.text ?? '',
+    document: (row) => passages[row]?.document ?? 0,
+  })
 }
