@@ -3,7 +3,7 @@ import { NOON_MS, craftEvidence, delivered, refunded, refused, type Exchange } f
 import { BASELINE, FLEET_CHECKS, GRACE_MS, type FleetEvidence } from './checks.ts'
 
 const VERSION = 'version-1'
-const sizes = { gateways: 2, nodes: 2, workers: 1 }
+const sizes = { gateways: 2, nodes: 2, workers: 1, objectStores: 1 } as const
 const question = 'Which rule applies?'
 const served = [{ chunk: 'passage', document: 'act', total: 40 }]
 
@@ -26,6 +26,7 @@ function craftFleet(exchanges: readonly Exchange[], more: Partial<FleetEvidence>
     work: { activations: [{ versionId: VERSION, atMs: NOON_MS - 60_000 }], unfinished: [], active: [VERSION] },
     withdrawn: [],
     revoked: [],
+    captures: { kept: [], lost: [] },
     slowness: 1,
     ended: [],
     ...more,
@@ -58,6 +59,7 @@ test.each<[what: string, exchanges: readonly Exchange[], more: Partial<FleetEvid
   ['a 503 after it', [refunded({ startMs: 2_001 + GRACE_MS })], faults(['provider', 'slow']), ['within-scope']],
   ['a 503 of a search without Redis', [away], faults(['redis', 'kill']), ['within-scope']],
   ['a 503 with one node', [away], faults(['node-0', 'kill']), ['within-scope']],
+  ['a 503 of a busy machine', [away], faults(['machine', 'busy']), []],
   ['a 503 without nodes', [away], faults(['node-0', 'kill'], ['node-1', 'network stall']), []],
   ['no reply of a killed gateway', [silent(1_500)], faults(['gateway-0', 'kill']), []],
   ['no reply of another', [silent(1_500)], faults(['gateway-1', 'kill']), ['within-scope']],
@@ -82,6 +84,7 @@ test.each<[what: string, exchanges: readonly Exchange[], more: Partial<FleetEvid
   ['one that was just withdrawn', [baseline, answer(10_000)], withdrawn(6_000), []],
   ['a revoked key', [baseline], { revoked: [{ gateway: 0, afterMs: 5_001, status: 200 }] }, ['revoked']],
   ['a key that was just revoked', [baseline], { revoked: [{ gateway: 0, afterMs: 4_999, status: 200 }] }, []],
+  ['a lost capture', [baseline], { captures: { kept: ['f00'], lost: ['f00'] } }, ['captured']],
   ['a process that ended', [baseline], { ended: ['node-0: code 1'] }, ['stays-up']],
 ])('%s', (_, exchanges, more, expected) => {
   expect(violated(craftFleet(exchanges, more))).toEqual(expected)

@@ -28,6 +28,8 @@ export interface FleetEvidence extends Evidence {
   }
   readonly withdrawn: readonly Withdrawn[]
   readonly revoked: readonly RevokedUse[]
+  /** SHA-256 of each file of a good capture, and of those that the store does not give. */
+  readonly captures: { readonly kept: readonly string[]; readonly lost: readonly string[] }
   /** How many tasks wanted each core, at least 1: deadlines and grace are so much longer. */
   readonly slowness: number
   /** Processes that ended by themselves. */
@@ -189,6 +191,10 @@ const CHECKS: readonly FleetCheck[] = [
       return late.length
     },
   ),
+  check('captured', 'The store gives every file of a good capture.', ({ captures }, violated) => {
+    for (const sha256 of captures.lost) violated(`the store does not give ${sha256}, which was captured`)
+    return captures.kept.length
+  }),
   check('stays-up', 'No process ends by itself.', ({ ended, sizes }, violated) => {
     for (const message of ended) violated(message)
     return sizes.gateways + sizes.nodes + sizes.workers

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -6,13 +6,15 @@ import { openDatabase, type Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
+import { addSource } from '#operator/actions/sources.ts'
 import { builtInCorpus } from '#operator/demo/corpus.ts'
 import type { LocalService } from '#operator/demo/local/processes.ts'
 import { startGateway, startJobs, startSearchNode, storeOf, type StackSettings } from '#operator/demo/local/stack.ts'
-import { freePort } from '#operator/demo/local/supervised-process.ts'
+import { freePort, LocalProcessError } from '#operator/demo/local/supervised-process.ts'
 import { publish } from '#operator/demo/publish.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { startTestProvider } from '#test/support/embedding-endpoint.ts'
+import { BUCKET, startObjectServer } from '#test/support/object-store.ts'
 import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/proxy.ts'
 import { testSecrets } from '#test/support/secrets.ts'
@@ -33,7 +35,9 @@ const questionSchema = z.object({ text: z.string() })
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
 interface FleetOptions {
-  readonly sizes: Sizes
+  readonly sizes: Omit<Sizes, 'objectStores'>
+  /** Undefined: S3 where its server can be had. */
+  readonly store: 's3' | 'file' | undefined
   readonly folder: string
   /** A module that every process loads before its `main.ts`; it breaks the product. */
   readonly preload?: string | undefined
@@ -88,7 +92,7 @@ type Started = <T extends { stop(): Promise<unknown> }>(name: string, start: () 
 
 /** Every process of a service with two of each server, and a fault proxy before each party. */
 export async function startFleet(options: FleetOptions, steps: Steps) {
-  const { folder, sizes } = options
+  const { folder } = options
   mkdirSync(folder, { recursive: true })
   const stopped: Started = async (name, start) => {
     const started = await steps.run(name, start)
@@ -96,7 +100,7 @@ export async function startFleet(options: FleetOptions, steps: Steps) {
     return started
   }
   const servers = await startServers(options, stopped, steps)
-  const { operator, settings } = servers
+  const { operator, settings, objects } = servers
   const { nodes, workers, gateways, addresses, moveClock } = await startProcesses(servers, options, steps)
   const { slug, title, source, mappingFile, questionsFile } = builtInCorpus()
   const questions = readFileSync(questionsFile ?? '', 'utf8')
@@ -106,15 +110,18 @@ export async function startFleet(options: FleetOptions, steps: Steps) {
   writeFileSync(evaluated, `${questions.slice(0, EVALUATED).join('\n')}\n`)
   const reviewerKeyFile = join(folder, 'reviewer.pem')
   const publishing = { operator, store: storeOf(settings), redisUrl: settings.redisUrl, reviewerKeyFile }
+  const captured = join(folder, 'captured')
+  cpSync(source, captured, { recursive: true })
   const corpus = { knowledgeBase: slug, source, mappingFile, questionsFile: evaluated, embedding: 'openai' } as const
   const republish = () => publish(publishing, { ...corpus, endpoint: { model: 'fleet' } }, UNHEARD)
   await steps.run('corpus', async () => {
     await createKnowledgeBase(operator, { slug, title })
     await republish()
+    await addSource(operator, { name: 'captured', knowledgeBase: slug, from: captured })
   })
   return {
     ...servers,
-    sizes,
+    sizes: { ...options.sizes, objectStores: objects === undefined ? 0 : 1 } as const,
     nodes,
     workers,
     gateways,
@@ -122,6 +129,8 @@ export async function startFleet(options: FleetOptions, steps: Steps) {
     knowledgeBase: slug,
     reviewerKeyFile,
     store: publishing.store,
+    /** Folder of the source of that name. */
+    captured,
     /** Those of callers, which no version is evaluated with. */
     questions: questions.slice(EVALUATED).map((line) => questionSchema.parse(JSON.parse(line)).text),
     moveClock,
@@ -132,7 +141,9 @@ export async function startFleet(options: FleetOptions, steps: Steps) {
   }
 }
 
-async function startServers({ folder, preload }: FleetOptions, stopped: Started, steps: Steps) {
+async function startServers(options: FleetOptions, stopped: Started, steps: Steps) {
+  const { folder, preload } = options
+  const objects = await startObjects(options, stopped, steps)
   const provider = await stopped('embedding provider', () => startTestProvider())
   const postgres = await stopped('Postgres and its replica', () => startPostgresPair(folder))
   const redis = await stopped('Redis, its replica and a Sentinel', () => startRedisPair())
@@ -149,6 +160,7 @@ async function startServers({ folder, preload }: FleetOptions, stopped: Started,
       SEARCH_THREADS: '1',
       ...provider.environment,
       OPENAI_BASE_URL: providerProxy.url,
+      ...objects?.environment,
       NODE_OPTIONS: [...imports, WITH_FEW_QUERIES].join(' '),
     },
   }
@@ -160,7 +172,29 @@ async function startServers({ folder, preload }: FleetOptions, stopped: Started,
   }
   const owner = await connect(postgres.ownerUrl())
   const operator: Operator = { database: await connect(postgres.logins.operatorUrl), actor: 'fleet' }
-  return { settings, owner, operator, postgres, redis, provider, providerProxy }
+  return { settings, owner, operator, postgres, redis, provider, providerProxy, objects }
+}
+
+/** A bucket for the artifacts behind a proxy. This process, as an operator, is one of its writers. */
+async function startObjects({ folder, store }: FleetOptions, stopped: Started, steps: Steps) {
+  if (store === 'file') return undefined
+  try {
+    const { endpoint, environment: login } = await stopped('object store', () => startObjectServer())
+    const proxy = await startFaultProxy(endpoint)
+    const environment = {
+      ...login,
+      AWS_ENDPOINT_URL_S3: new URL(proxy.url).origin,
+      ARTIFACT_STORE: `s3://${BUCKET}/fleet`,
+      ARTIFACT_CACHE: join(folder, 'copies'),
+      TRACE_DIR: join(folder, 'trace'),
+    }
+    Object.assign(process.env, environment)
+    return { proxy, environment }
+  } catch (error) {
+    if (store === 's3' || !(error instanceof LocalProcessError)) throw error
+    steps.note(`The artifacts are in a folder: ${error.message}`)
+    return undefined
+  }
 }
 
 /** Nodes, workers and gateways, all at once. */
@@ -223,8 +257,10 @@ function createClocks({ folder }: Pick<StackSettings, 'folder'>) {
     settingsOf(name: string, settings: StackSettings): StackSettings {
       move(name, 0)
       const preload = `${new URL('../support/moved-date.ts', import.meta.url).href}?file=${fileOf(name)}`
-      const options = `--import=${preload} ${settings.environment?.['NODE_OPTIONS'] ?? ''}`
-      return { ...settings, environment: { ...settings.environment, NODE_OPTIONS: options } }
+      const { NODE_OPTIONS = '', ARTIFACT_CACHE } = settings.environment ?? {}
+      const own = ARTIFACT_CACHE === undefined ? {} : { ARTIFACT_CACHE: join(ARTIFACT_CACHE, name) }
+      const options = { NODE_OPTIONS: `--import=${preload} ${NODE_OPTIONS}` }
+      return { ...settings, environment: { ...settings.environment, ...own, ...options } }
     },
   }
 }

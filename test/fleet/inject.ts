@@ -17,6 +17,7 @@ export async function inject(fleet: Fleet, { party, kind }: Fault): Promise<Undo
   if (name === 'redis') return await injectRedis(fleet, kind)
   if (name === 'postgres') return await injectPostgres(fleet, kind)
   if (name === 'provider') return injectProvider(fleet, kind)
+  if (name === 's3') return through(fleet.objects?.proxy, kind)
   const links: Readonly<Record<string, readonly Link[]>> = {
     gateway: fleet.gateways,
     node: fleet.nodes,

@@ -1,8 +1,17 @@
+import { appendFileSync, existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { parsePeppers } from '#core/credentials/settings.ts'
+import { lastCaptures } from '#core/db/sources.ts'
+import { listWithdrawals } from '#core/db/withdrawals.ts'
+import { captureSource } from '#jobs/capture/pipeline.ts'
+import { enqueueBuild } from '#jobs/platform/queues.ts'
 import { issueKeyFor, revokeKeyNow } from '#operator/actions/api-keys.ts'
+import { sourceNamed } from '#operator/actions/sources.ts'
 import { restore, withdraw } from '#operator/actions/withdrawals.ts'
+import { withQueues } from '#operator/command-line/queues.ts'
+import { storeOf } from '#operator/demo/local/stack.ts'
 import { ensureReviewer } from '#operator/demo/publish.ts'
 import { grantAccess } from '#test/support/caller.ts'
 import { until } from '#test/support/until.ts'
@@ -14,6 +23,7 @@ export const IN_FORCE_MS = 5_000
 /** For how long a passage stays withdrawn, and a revoked key is tried. */
 const WATCHED_MS = 4_000
 const ASK_TIMEOUT_MS = 12_000
+const CAPTURES_MAX = 10_000
 
 export interface Withdrawn {
   readonly chunk: string
@@ -36,12 +46,16 @@ export function createOperations(fleet: Fleet, chunk: () => string) {
   const withdrawn: Withdrawn[] = []
   const revoked: RevokedUse[] = []
   let clients = 0
+  let drills = 0
 
   async function withdrawForAWhile(): Promise<void> {
     const { operator, store, knowledgeBase } = fleet
     const key = await ensureReviewer(operator, fleet.reviewerKeyFile)
-    const what = { knowledgeBase, what: chunk(), reason: 'a fault drill' }
-    const { id } = await withdraw(operator, store, what, [key])
+    const what = { knowledgeBase, what: chunk(), reason: `fault drill ${drills++}` }
+    const failed = await withdraw(operator, store, what, [key]).catch((error: unknown) => ({ error }))
+    // What follows its commit may fail, and so may the commit's reply.
+    const id = await until('Postgres knows whether it is withdrawn', () => withdrawalOf(what.reason))
+    if (id === 'none') throw 'error' in failed ? failed.error : new Error('the withdrawal was not kept')
     const at = withdrawn.push({ chunk: what.what, fromMs: Date.now(), toMs: Infinity }) - 1
     await sleep(IN_FORCE_MS + WATCHED_MS)
     const toMs = Date.now()
@@ -53,6 +67,26 @@ export function createOperations(fleet: Fleet, chunk: () => string) {
         (error: unknown) => String(error).includes('restored already'),
       ),
     )
+  }
+
+  const withdrawalOf = (reason: string): Promise<string | undefined> =>
+    listWithdrawals(fleet.operator.database, null, 1_000).then(
+      (rows) => rows.find((row) => row.reason === reason)?.id ?? 'none',
+      () => undefined,
+    )
+
+  async function captureChange(): Promise<void> {
+    const { operator, store, settings, captured } = fleet
+    const [file = ''] = readdirSync(captured)
+    appendFileSync(join(captured, file), '\n')
+    const source = await sourceNamed(operator.database, 'captured', null)
+    const {
+      outcome,
+      message,
+      build_id: build,
+    } = await captureSource({ ...operator, store, roots: 'own rights' }, source)
+    if (outcome === 'failed') throw new Error(message ?? outcome)
+    if (build !== null) await withQueues(settings.redisUrl, (open) => enqueueBuild(open('build'), build))
   }
 
   async function rotateKey(): Promise<void> {
@@ -95,6 +129,7 @@ export function createOperations(fleet: Fleet, chunk: () => string) {
     publish: fleet.republish,
     withdraw: withdrawForAWhile,
     'rotate key': rotateKey,
+    capture: captureChange,
   }
   return { run, withdrawn, revoked }
 }
@@ -124,6 +159,19 @@ export async function endedWork(fleet: Pick<Fleet, 'owner'>, signal: AbortSignal
     if (work.unfinished.length === 0 || Date.now() - sinceMs > WORK_ENDS_MS) return work
     await sleep(IN_FORCE_MS / 5)
   }
+}
+
+/** Files of good captures: how many there are, and those that whoever has no copy yet does not get from the store. */
+export async function readCaptures({ operator, settings }: Pick<Fleet, 'operator' | 'settings'>) {
+  const environment = { ...settings.environment, ARTIFACT_CACHE: join(settings.folder, 'copies', 'reader') }
+  const store = storeOf({ ...settings, environment })
+  const { id } = await sourceNamed(operator.database, 'captured', null)
+  const good = (await lastCaptures(operator.database, id, CAPTURES_MAX)).filter(({ outcome }) => outcome !== 'failed')
+  const kept = [...new Set(good.flatMap(({ files }) => files?.map(({ sha256 }) => sha256) ?? []))]
+  const lost: string[] = []
+  for (const sha256 of kept)
+    if (!existsSync(await store.fetch(store.snapshotFile(sha256)).catch(() => ''))) lost.push(sha256)
+  return { kept, lost }
 }
 
 async function readWork({ owner }: Pick<Fleet, 'owner'>) {

@@ -19,6 +19,9 @@ export const PLANTS: Readonly<Record<string, readonly Change[]>> = {
     ['gateway/access-cache.ts', 'ttl: GATEWAY_BOUNDS.accessCacheMs', 'ttl: 600_000'],
     ['gateway/access-cache.ts', `next.on('notification', changed)`, ''],
   ],
+  'forgets revocations': [
+    ['core/db/access.ts', 'k.expires_at, k.revoked_at,', 'k.expires_at, null::timestamptz as revoked_at,'],
+  ],
   'ignores the concurrency': [
     [
       'core/limits/counters.ts',

@@ -65,6 +65,9 @@ export async function startRedisPair() {
     /** URL of the server that is the primary, without its proxy. */
     primaryUrl: async () => (await primary()).redis.urlOf(2),
     pidOf: async (server: Server) => Number(/process_id:(\d+)/.exec(await info(server, 'server'))?.[1]),
+    /** From now on the Sentinel replaces a server only after a minute of silence. */
+    waitLonger: () =>
+      withRedis(sentinelUrl, (client) => client.call('SENTINEL', 'SET', 'limits', 'down-after-milliseconds', '60000')),
     failover: () => withRedis(sentinelUrl, (client) => client.call('SENTINEL', 'FAILOVER', 'limits')),
     /** Resolves once the Sentinel's primary is one, and the other server follows it. */
     settled: () =>

@@ -1,8 +1,7 @@
-import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '#test/load/client.ts'
 import type { Tenant } from '#test/load/evidence.ts'
-import type { Arrival } from '#test/load/arrivals.ts'
+import { burst, type Arrival } from '#test/load/arrivals.ts'
 import { reservationIdOf, type RequestRecord } from '#test/load/record.ts'
 import { outcomeOf, type CheckResult } from '#test/load/report.ts'
 import { sendOffer } from '#test/load/schedule.ts'
@@ -15,19 +14,20 @@ import type { Fleet } from './fleet.ts'
 import type { History } from './history.ts'
 import { USUAL_DELAY_MS, inject } from './inject.ts'
 import { TENANTS, drawLoad } from './load.ts'
-import { createOperations, endedWork } from './operations.ts'
-import { QUIET_MS, drawSchedule, type Round } from './schedule.ts'
+import { createOperations, endedWork, readCaptures } from './operations.ts'
+import { QUIET_MS, drawSchedule, type Fault, type Round } from './schedule.ts'
+import { watchProvider, watchSlowness } from './watch.ts'
 
 const BASELINE_EVERY_MS = 150
-const SAMPLE_EVERY_MS = 250
 /** For what an operator began, once the load has ended. */
 const OPERATIONS_END_MS = 60_000
 const EXAMPLES_MAX = 5
 const WARM_ANSWERS = 20
 /** A run lasts at most so many times its length, where faults take longer than planned. */
 const LATE_MAX = 2
-/** Beyond, little would be left to judge. */
-const SLOWNESS_MAX = 4
+/** At the end of a run. */
+const LAST_REQUESTS = 8
+const LAST_DELAY_MS = 2_000
 
 export interface FleetRun {
   readonly fleet: Fleet
@@ -48,6 +48,8 @@ export interface FleetResult {
   readonly outcomes: Readonly<Record<string, number>>
   readonly rounds: readonly Round[]
   readonly slowness: number
+  /** For how long the machine itself excuses failures. */
+  readonly busyMs: number
   readonly interrupted: boolean
 }
 
@@ -72,22 +74,26 @@ export async function runFleet(run: FleetRun): Promise<FleetResult> {
   const arrivals = drawLoad(seed, runMs * LATE_MAX, { question, run: `fleet-${seed}-${Date.now().toString(36)}` })
   const offered = load.offer('load', arrivals, enough.signal)
   const work = createWork(history)
-  const windows = await play(run, schedule, load.records, (round) => {
+  const drawn = await play(run, schedule, load.records, (round) => {
     if (round.operation !== undefined) work.begin(round.operation, operations.run[round.operation])
   })
   enough.abort()
   await offered
+  const windows = signal.aborted ? drawn : [...drawn, ...(await playLast(run, load))]
   await work.end()
   const left = await endedWork(fleet, signal)
   const lastEndMs = load.records.reduce((last, { endedMs }) => Math.max(last, endedMs), 0)
   const redisUrl = await fleet.redis.primaryUrl()
+  const { most, busy } = slowness.stop()
   const truth = await readTruth({ ...fleet, settings: { ...fleet.settings, redisUrl } }, tenants, lastEndMs)
   const providerCallsMs = provider.stop()
   await load.close()
   const { records, questionOf } = load
   const { withdrawn, revoked } = operations
-  const evidence = { ...truth, records, tenants, kills: [], sizes: fleet.sizes, windows, questionOf, providerCallsMs }
-  const whole = { ...evidence, work: left, withdrawn, revoked, slowness: slowness.most(), ended: run.ended }
+  const captures = await readCaptures(fleet)
+  const observed = { ...truth, records, questionOf, providerCallsMs, windows: [...windows, ...busy], slowness: most }
+  const operated = { work: left, withdrawn, revoked, captures }
+  const whole = { ...observed, ...operated, tenants, kills: [], sizes: fleet.sizes, ended: run.ended }
   for (const reservation of truth.reservations) history.write('reservation', reservation)
   for (const counters of truth.counters) history.write('counters', counters)
   history.write('truth', { settledAfterMs: truth.settledAfterMs, work: whole.work, withdrawn, revoked })
@@ -96,7 +102,8 @@ export async function runFleet(run: FleetRun): Promise<FleetResult> {
     checks: judge(whole, history),
     outcomes: Object.fromEntries(Object.entries(outcomes).map(([name, of]) => [name, of?.length ?? 0])),
     rounds: schedule,
-    slowness: whole.slowness,
+    slowness: most,
+    busyMs: busy.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0),
     interrupted: signal.aborted,
   }
 }
@@ -142,39 +149,6 @@ function createLoad({ fleet, history }: FleetRun, tenants: readonly Tenant[]) {
       })
     },
     close: () => client.close(),
-  }
-}
-
-/** Notes when the provider is asked for a question. */
-function watchProvider({ provider: { requests } }: Fleet, questions: readonly string[]) {
-  const calls: number[] = []
-  let seen = requests.length
-  const note = (): void => {
-    for (const { input } of requests.slice(seen))
-      if (input.length === 1 && questions.some((question) => input[0]?.includes(question) === true))
-        calls.push(Date.now())
-    seen = requests.length
-  }
-  const timer = setInterval(note, SAMPLE_EVERY_MS)
-  return {
-    stop(): readonly number[] {
-      clearInterval(timer)
-      note()
-      return calls
-    },
-  }
-}
-
-/** How many tasks want each core, at the worst, up to a bound; of the kernel's average over one minute. */
-function watchSlowness() {
-  let most = 1
-  const note = (): void => void (most = Math.max(most, (loadavg()[0] ?? 0) / availableParallelism()))
-  const timer = setInterval(note, SAMPLE_EVERY_MS)
-  return {
-    most(): number {
-      clearInterval(timer)
-      return Math.min(most, SLOWNESS_MAX)
-    },
   }
 }
 
@@ -239,6 +213,46 @@ async function play(
     print(lineOf(round, { fromMs: fromMs - began, toMs: toMs - began }, records.slice(seen)))
   }
   await pause(QUIET_MS)
+  return windows
+}
+
+/**
+ * Kills the gateways while requests are under way, then cuts Redis off while others are settled. Both are of callers
+ * who send nothing more, because their next admission would repair what a faulty service leaves.
+ * @returns when each was in effect.
+ */
+async function playLast(
+  { fleet, signal, history }: FleetRun,
+  load: ReturnType<typeof createLoad>,
+): Promise<readonly Window[]> {
+  const { gateways, provider, redis } = fleet
+  const parties = gateways.map((_, n) => `gateway-${n}`)
+  const windows: Window[] = []
+  async function during(tenant: string, faults: readonly Fault[], work: (sent: Promise<void>) => Promise<void>) {
+    const asked = (): number => provider.requests.filter(({ input }) => input.length === 1).length
+    const before = asked()
+    const sent = load.offer('last', burst(LAST_REQUESTS, { tenant }), signal)
+    await Promise.race([until('they wait for the provider', () => asked() - before >= LAST_REQUESTS), sent])
+    const fromMs = Date.now()
+    await work(sent)
+    const toMs = Date.now()
+    windows.push(...faults.map((fault) => ({ ...fault, fromMs, toMs })))
+    history.write('fault', { faults, state: 'ended', fromMs, toMs })
+  }
+  provider.behaviour.delayMs = LAST_DELAY_MS
+  const kills = parties.map((party) => ({ party, kind: 'kill' }))
+  await during('impatient', kills, async (sent) => {
+    const undos = await Promise.all(kills.map((fault) => inject(fleet, fault)))
+    await sent
+    await Promise.all(undos.map((undo) => undo()))
+  })
+  // A failover would lose what is settled meanwhile.
+  await redis.waitLonger()
+  await during('steady', [{ party: 'redis', kind: 'network cut' }], async (sent) => {
+    const undo = await inject(fleet, { party: 'redis', kind: 'network cut' })
+    await sent
+    await undo()
+  })
   return windows
 }
 

@@ -6,6 +6,8 @@ export interface Sizes {
   readonly gateways: number
   readonly nodes: number
   readonly workers: number
+  /** 0: the artifacts are in a folder. */
+  readonly objectStores: 0 | 1
 }
 
 export const NETWORK = ['stall', 'cut', 'half-close', 'throttle', 'truncate', 'mute'] as const satisfies readonly Mode[]
@@ -18,7 +20,7 @@ export interface Fault {
   readonly kind: string
 }
 
-export const OPERATIONS = ['publish', 'withdraw', 'rotate key'] as const
+export const OPERATIONS = ['publish', 'withdraw', 'rotate key', 'capture'] as const
 export type Operation = (typeof OPERATIONS)[number]
 
 /** A fault of one party, faults of two, or one of all of a kind, and perhaps something that an operator does meanwhile. */
@@ -42,7 +44,7 @@ const ONE_ALONE = 0.25
 const nameOf = ({ party }: Fault): string => party.split('-')[0] ?? party
 
 /** Every fault of a fleet. */
-export function catalogueOf({ gateways, nodes, workers }: Sizes): readonly Fault[] {
+export function catalogueOf({ gateways, nodes, workers, objectStores }: Sizes): readonly Fault[] {
   const parties = (name: string, count: number, kinds: readonly string[]): readonly Fault[] =>
     Array.from({ length: count }, (_, n) => kinds.map((kind) => ({ party: `${name}-${n}`, kind }))).flat()
   const through = (link: string): readonly string[] => NETWORK.map((mode) => `${link} ${mode}`)
@@ -53,6 +55,7 @@ export function catalogueOf({ gateways, nodes, workers }: Sizes): readonly Fault
     ...['kill', 'stop', 'failover', ...through('network')].map((kind) => ({ party: 'redis', kind })),
     ...['crash', 'failover'].map((kind) => ({ party: 'postgres', kind })),
     ...['refuse', 'slow', ...through('network')].map((kind) => ({ party: 'provider', kind })),
+    ...(objectStores === 0 ? [] : through('network')).map((kind) => ({ party: 's3', kind })),
   ]
 }
 
@@ -112,6 +115,9 @@ export function excuseOf({ party, kind }: Fault, others: readonly Fault[], { nod
     case 'redis':
     case 'postgres':
       return { failures: ['INTERNAL_UNAVAILABLE'] }
+    // Whatever has a deadline may miss it where each core has too many tasks.
+    case 'machine':
+      return { failures: ['late', 'INTERNAL_UNAVAILABLE', 'RETRIEVAL_UNAVAILABLE'] }
     case 'provider':
       return { failures: ['RETRIEVAL_UNAVAILABLE'] }
     case 'node': {
