@@ -18,6 +18,7 @@ import { BUCKET, startObjectServer } from '#test/support/object-store.ts'
 import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/proxy.ts'
 import { testSecrets } from '#test/support/secrets.ts'
+import { openHosts, type Host } from './hosts.ts'
 import { startPostgresPair } from './postgres-pair.ts'
 import { startRedisPair } from './redis-pair.ts'
 import type { Sizes } from './schedule.ts'
@@ -143,11 +144,14 @@ export async function startFleet(options: FleetOptions, steps: Steps) {
 
 async function startServers(options: FleetOptions, stopped: Started, steps: Steps) {
   const { folder, preload } = options
-  const objects = await startObjects(options, stopped, steps)
+  const hosts = openHosts((line) => steps.note(line))
+  if (hosts !== undefined) steps.onStop(hosts.stop)
+  const here = hosts?.address ?? '127.0.0.1'
+  const objects = await startObjects(options, here, stopped, steps)
   const provider = await stopped('embedding provider', () => startTestProvider())
-  const postgres = await stopped('Postgres and its replica', () => startPostgresPair(folder))
-  const redis = await stopped('Redis, its replica and a Sentinel', () => startRedisPair())
-  const providerProxy = await startFaultProxy(provider.environment.OPENAI_BASE_URL)
+  const postgres = await stopped('Postgres and its replica', () => startPostgresPair(folder, here))
+  const redis = await stopped('Redis, its replica and a Sentinel', () => startRedisPair(here))
+  const providerProxy = await startFaultProxy(provider.environment.OPENAI_BASE_URL, here)
   const imports = preload === undefined ? [] : [`--import=${preload}`]
   const settings: StackSettings = {
     folder,
@@ -158,6 +162,7 @@ async function startServers(options: FleetOptions, stopped: Started, steps: Step
     secrets: testSecrets(),
     environment: {
       SEARCH_THREADS: '1',
+      SEARCH_PLAINTEXT: 'allow',
       ...provider.environment,
       OPENAI_BASE_URL: providerProxy.url,
       ...objects?.environment,
@@ -172,15 +177,15 @@ async function startServers(options: FleetOptions, stopped: Started, steps: Step
   }
   const owner = await connect(postgres.ownerUrl())
   const operator: Operator = { database: await connect(postgres.logins.operatorUrl), actor: 'fleet' }
-  return { settings, owner, operator, postgres, redis, provider, providerProxy, objects }
+  return { settings, owner, operator, postgres, redis, provider, providerProxy, objects, here, hosts }
 }
 
 /** A bucket for the artifacts behind a proxy. This process, as an operator, is one of its writers. */
-async function startObjects({ folder, store }: FleetOptions, stopped: Started, steps: Steps) {
+async function startObjects({ folder, store }: FleetOptions, here: string, stopped: Started, steps: Steps) {
   if (store === 'file') return undefined
   try {
     const { endpoint, environment: login } = await stopped('object store', () => startObjectServer())
-    const proxy = await startFaultProxy(endpoint)
+    const proxy = await startFaultProxy(endpoint, here)
     const environment = {
       ...login,
       AWS_ENDPOINT_URL_S3: new URL(proxy.url).origin,
@@ -199,7 +204,7 @@ async function startObjects({ folder, store }: FleetOptions, stopped: Started, s
 
 /** Nodes, workers and gateways, all at once. */
 async function startProcesses(
-  { settings, postgres }: Pick<Awaited<ReturnType<typeof startServers>>, 'settings' | 'postgres'>,
+  { settings, postgres, hosts, here }: Awaited<ReturnType<typeof startServers>>,
   { sizes, onEnd }: FleetOptions,
   steps: Steps,
 ) {
@@ -212,25 +217,29 @@ async function startProcesses(
   }
   const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n)
   const ports = await Promise.all(numbers(sizes.nodes).map(() => freePort()))
-  const networks = await Promise.all(ports.map((port) => startFaultProxy(`http://127.0.0.1:${port}`)))
+  const addressOf = (host: Host | undefined, port: number): string => `http://${host?.address ?? here}:${port}`
+  const nodeHosts = ports.map(() => hosts?.add())
+  const networks = await Promise.all(ports.map((port, n) => startFaultProxy(addressOf(nodeHosts[n], port), here)))
   const addresses = networks.map(({ url }) => new URL(url).host)
-  const startedNode = async (network: FaultProxy, n: number): Promise<Link> => ({
-    member: await started(`node-${n}`, () => startSearchNode(settings, `node-${n}`, ports[n])),
-    proxies: { network },
-  })
+  const startedNode = async (network: FaultProxy, n: number): Promise<Link> => {
+    const own = { ...settings, host: nodeHosts[n] }
+    const member = await started(`node-${n}`, () => startSearchNode(own, `node-${n}`, ports[n]))
+    return { member, host: own.host, proxies: { network } }
+  }
   const startedWorker = async (n: number): Promise<Link> => {
+    const host = hosts?.add()
     const proxy = await proxied(logins.jobsUrl)
-    const own = settingsOf(`worker-${n}`, { ...settings, jobsDatabaseUrl: proxy.url })
+    const own = settingsOf(`worker-${n}`, { ...settings, host, jobsDatabaseUrl: proxy.url })
     const member = await started(`worker-${n}`, () => startJobs(own, addresses, `worker-${n}`))
-    return { member, proxies: { postgres: proxy } }
+    return { member, host, proxies: { postgres: proxy } }
   }
   const startedGateway = async (n: number): Promise<Link> => {
-    const port = await freePort()
-    const callers = await startFaultProxy(`http://127.0.0.1:${port}`)
+    const [host, port] = [hosts?.add(), await freePort()]
+    const callers = await startFaultProxy(addressOf(host, port), here)
     const proxy = await proxied(logins.gatewayUrl)
-    const own = settingsOf(`gateway-${n}`, { ...settings, gatewayDatabaseUrl: proxy.url })
+    const own = settingsOf(`gateway-${n}`, { ...settings, host, gatewayDatabaseUrl: proxy.url })
     const member = await started(`gateway-${n}`, () => startGateway(own, addresses, `gateway-${n}`, port))
-    return { member, proxies: { callers, postgres: proxy } }
+    return { member, host, proxies: { callers, postgres: proxy } }
   }
   const [nodes, workers, gateways] = await steps.run('nodes, workers and gateways', () =>
     Promise.all([
@@ -245,6 +254,8 @@ async function startProcesses(
 /** A process, and the proxies of its connections. */
 export interface Link {
   readonly member: Member
+  /** Undefined: it is on loopback. */
+  readonly host: Host | undefined
   readonly proxies: Readonly<Record<string, FaultProxy>>
 }
 

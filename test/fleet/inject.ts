@@ -35,7 +35,7 @@ function through(proxy: FaultProxy | undefined, kind: string): Undo {
   return async () => proxy.set('pass')
 }
 
-async function injectProcess(fleet: Fleet, { member, proxies }: Link, { party, kind }: Fault): Promise<Undo> {
+async function injectProcess(fleet: Fleet, { member, host, proxies }: Link, { party, kind }: Fault): Promise<Undo> {
   switch (kind) {
     case 'stop':
       member.signal('SIGSTOP')
@@ -44,6 +44,15 @@ async function injectProcess(fleet: Fleet, { member, proxies }: Link, { party, k
     case 'term':
       await member.end(kind === 'kill' ? 'SIGKILL' : 'SIGTERM')
       return () => member.restart()
+    case 'link down': {
+      // Without namespaces, every connection that others can cut stalls.
+      const set = (isDown: boolean): void => {
+        if (host !== undefined) return host.link(isDown ? 'down' : 'up')
+        for (const proxy of Object.values(proxies)) proxy.set(isDown ? 'stall' : 'pass')
+      }
+      set(true)
+      return async () => set(false)
+    }
     case 'clock-ahead':
     case 'clock-back':
       fleet.moveClock(party, kind === 'clock-ahead' ? HOUR_MS : -HOUR_MS)

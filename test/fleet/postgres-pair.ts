@@ -13,13 +13,13 @@ const DATABASE = 'evidence'
 
 /**
  * A Postgres with a synchronous replica, so that a promotion loses nothing that was confirmed. Whoever connects does so
- * through a proxy of its own, which leads to the primary.
+ * through a proxy of its own at the host's address, which leads to the primary.
  */
-export async function startPostgresPair(folder: string) {
+export async function startPostgresPair(folder: string, host: string) {
   let numbers = 0
   const proxies: FaultProxy[] = []
   const proxied = async (url: string): Promise<FaultProxy> => {
-    const proxy = await startFaultProxy(url)
+    const proxy = await startFaultProxy(url, host)
     proxies.push(proxy)
     return proxy
   }

@@ -22,28 +22,30 @@ interface Server {
   readonly proxy: FaultProxy
 }
 
-/** A primary and a replica under a Sentinel. */
-export async function startRedisPair() {
+/** A primary and a replica under a Sentinel. @param host whose address others reach them at. */
+export async function startRedisPair(host: string) {
   const start = async (server: (settings: Record<string, string>) => Promise<LocalRedis>): Promise<Server> => {
-    const proxy = await startFaultProxy('redis://127.0.0.1:1')
-    const announced = { 'replica-announce-ip': '127.0.0.1', 'replica-announce-port': new URL(proxy.url).port }
+    const proxy = await startFaultProxy('redis://127.0.0.1:1', host)
+    const announced = { 'replica-announce-ip': host, 'replica-announce-port': new URL(proxy.url).port }
     const redis = await server({ ...PRIMARY_SETTINGS, ...announced })
     proxy.retarget(redis.url)
     return { redis, proxy }
   }
   const portOf = ({ proxy }: Server): number => Number(new URL(proxy.url).port)
   const first = await start((settings) => startOwnRedis(settings))
-  const second = await start((settings) => startReplica({ ...first.redis, port: portOf(first) }, settings))
+  const second = await start((settings) =>
+    startReplica(first.redis, { ...settings, replicaof: `${host} ${portOf(first)}` }),
+  )
   const servers = [first, second]
   const sentinel = await startSentinel({ ...first.redis, port: portOf(first) }, undefined, {
     downAfterMs: DOWN_AFTER_MS,
+    host,
   })
   await replicaKnown(sentinel)
-  const sentinelUrl = `redis://127.0.0.1:${sentinel.port}`
 
   /** The server that the Sentinel names. */
   const primary = (): Promise<Server> =>
-    withRedis(sentinelUrl, async (client) => {
+    withRedis(sentinel.url, async (client) => {
       const named = await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'limits')
       const [, port] = z.tuple([z.string(), z.string()]).parse(named)
       const found = servers.find((server) => String(portOf(server)) === port)
@@ -67,8 +69,8 @@ export async function startRedisPair() {
     pidOf: async (server: Server) => Number(/process_id:(\d+)/.exec(await info(server, 'server'))?.[1]),
     /** From now on the Sentinel replaces a server only after a minute of silence. */
     waitLonger: () =>
-      withRedis(sentinelUrl, (client) => client.call('SENTINEL', 'SET', 'limits', 'down-after-milliseconds', '60000')),
-    failover: () => withRedis(sentinelUrl, (client) => client.call('SENTINEL', 'FAILOVER', 'limits')),
+      withRedis(sentinel.url, (client) => client.call('SENTINEL', 'SET', 'limits', 'down-after-milliseconds', '60000')),
+    failover: () => withRedis(sentinel.url, (client) => client.call('SENTINEL', 'FAILOVER', 'limits')),
     /** Resolves once the Sentinel's primary is one, and the other server follows it. */
     settled: () =>
       until('the replica of Redis follows the primary', async (seen) => {

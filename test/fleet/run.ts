@@ -49,7 +49,7 @@ export interface FleetResult {
   readonly rounds: readonly Round[]
   readonly slowness: number
   /** For how long the machine itself excuses failures. */
-  readonly busyMs: number
+  readonly busySeconds: number
   readonly interrupted: boolean
 }
 
@@ -84,7 +84,7 @@ export async function runFleet(run: FleetRun): Promise<FleetResult> {
   const left = await endedWork(fleet, signal)
   const lastEndMs = load.records.reduce((last, { endedMs }) => Math.max(last, endedMs), 0)
   const redisUrl = await fleet.redis.primaryUrl()
-  const { most, busy } = slowness.stop()
+  const { most, busy, seconds: busySeconds } = slowness.stop()
   const truth = await readTruth({ ...fleet, settings: { ...fleet.settings, redisUrl } }, tenants, lastEndMs)
   const providerCallsMs = provider.stop()
   await load.close()
@@ -103,10 +103,12 @@ export async function runFleet(run: FleetRun): Promise<FleetResult> {
     outcomes: Object.fromEntries(Object.entries(outcomes).map(([name, of]) => [name, of?.length ?? 0])),
     rounds: schedule,
     slowness: most,
-    busyMs: busy.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0),
+    busySeconds,
     interrupted: signal.aborted,
   }
 }
+
+type Load = ReturnType<typeof createLoad>
 
 function createLoad({ fleet, history }: FleetRun, tenants: readonly Tenant[]) {
   const client = createClient()
@@ -153,7 +155,7 @@ function createLoad({ fleet, history }: FleetRun, tenants: readonly Tenant[]) {
 }
 
 /** A question of the baseline that was answered, and its first passage, which the run withdraws. */
-async function firstAnswered({ owner }: Fleet, { records, questionOf }: ReturnType<typeof createLoad>) {
+async function firstAnswered({ owner }: Fleet, { records, questionOf }: Load) {
   const answered = records.find(({ decision }) => decision === 'answer')
   if (answered === undefined) throw new Error('no question of the baseline was answered')
   const { rows } = await owner.query<{ chunk: string }>(
@@ -221,38 +223,27 @@ async function play(
  * who send nothing more, because their next admission would repair what a faulty service leaves.
  * @returns when each was in effect.
  */
-async function playLast(
-  { fleet, signal, history }: FleetRun,
-  load: ReturnType<typeof createLoad>,
-): Promise<readonly Window[]> {
+async function playLast({ fleet, signal, history }: FleetRun, load: Load): Promise<readonly Window[]> {
   const { gateways, provider, redis } = fleet
-  const parties = gateways.map((_, n) => `gateway-${n}`)
   const windows: Window[] = []
-  async function during(tenant: string, faults: readonly Fault[], work: (sent: Promise<void>) => Promise<void>) {
+  async function during(tenant: string, faults: readonly Fault[]): Promise<void> {
     const asked = (): number => provider.requests.filter(({ input }) => input.length === 1).length
     const before = asked()
     const sent = load.offer('last', burst(LAST_REQUESTS, { tenant }), signal)
     await Promise.race([until('they wait for the provider', () => asked() - before >= LAST_REQUESTS), sent])
     const fromMs = Date.now()
-    await work(sent)
-    const toMs = Date.now()
-    windows.push(...faults.map((fault) => ({ ...fault, fromMs, toMs })))
-    history.write('fault', { faults, state: 'ended', fromMs, toMs })
-  }
-  provider.behaviour.delayMs = LAST_DELAY_MS
-  const kills = parties.map((party) => ({ party, kind: 'kill' }))
-  await during('impatient', kills, async (sent) => {
-    const undos = await Promise.all(kills.map((fault) => inject(fleet, fault)))
+    const undos = await Promise.all(faults.map((fault) => inject(fleet, fault)))
     await sent
     await Promise.all(undos.map((undo) => undo()))
-  })
+    windows.push(...faults.map((fault) => ({ ...fault, fromMs, toMs: Date.now() })))
+    history.write('fault', { faults, state: 'ended', fromMs })
+  }
+  provider.behaviour.delayMs = LAST_DELAY_MS
+  const kills = gateways.map((_, n) => ({ party: `gateway-${n}`, kind: 'kill' }))
+  await during('impatient', kills)
   // A failover would lose what is settled meanwhile.
   await redis.waitLonger()
-  await during('steady', [{ party: 'redis', kind: 'network cut' }], async (sent) => {
-    const undo = await inject(fleet, { party: 'redis', kind: 'network cut' })
-    await sent
-    await undo()
-  })
+  await during('steady', [{ party: 'redis', kind: 'network cut' }])
   return windows
 }
 

@@ -11,7 +11,7 @@ export interface Sizes {
 }
 
 export const NETWORK = ['stall', 'cut', 'half-close', 'throttle', 'truncate', 'mute'] as const satisfies readonly Mode[]
-const SIGNALS = ['kill', 'stop', 'term'] as const
+const PROCESS = ['kill', 'stop', 'term', 'link down'] as const
 const CLOCKS = ['clock-ahead', 'clock-back'] as const
 
 /** What is done to one party: `gateway-0 kill`, `redis stall`. */
@@ -49,9 +49,9 @@ export function catalogueOf({ gateways, nodes, workers, objectStores }: Sizes): 
     Array.from({ length: count }, (_, n) => kinds.map((kind) => ({ party: `${name}-${n}`, kind }))).flat()
   const through = (link: string): readonly string[] => NETWORK.map((mode) => `${link} ${mode}`)
   return [
-    ...parties('gateway', gateways, [...SIGNALS, ...CLOCKS, ...through('callers'), ...through('postgres')]),
-    ...parties('node', nodes, [...SIGNALS, ...through('network')]),
-    ...parties('worker', workers, [...SIGNALS, ...CLOCKS, ...through('postgres')]),
+    ...parties('gateway', gateways, [...PROCESS, ...CLOCKS, ...through('callers'), ...through('postgres')]),
+    ...parties('node', nodes, [...PROCESS, ...through('network')]),
+    ...parties('worker', workers, [...PROCESS, ...CLOCKS, ...through('postgres')]),
     ...['kill', 'stop', 'failover', ...through('network')].map((kind) => ({ party: 'redis', kind })),
     ...['crash', 'failover'].map((kind) => ({ party: 'postgres', kind })),
     ...['refuse', 'slow', ...through('network')].map((kind) => ({ party: 'provider', kind })),

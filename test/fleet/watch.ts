@@ -28,22 +28,19 @@ export function watchProvider({ provider: { requests } }: Fleet, questions: read
 
 /** How many tasks want each core, of the kernel's average over one minute: at the worst, and when beyond a bound. */
 export function watchSlowness() {
-  let [most, wasBusy] = [1, false]
+  let most = 1
   const busy: Window[] = []
   const note = (): void => {
     const slowness = (loadavg()[0] ?? 0) / availableParallelism()
     most = Math.max(most, slowness)
     const toMs = Date.now()
-    const isBusy = slowness > SLOWNESS_MAX
-    const last = isBusy && wasBusy ? busy.pop() : undefined
-    if (isBusy) busy.push({ party: 'machine', kind: 'busy', fromMs: last?.fromMs ?? toMs - SAMPLE_EVERY_MS, toMs })
-    wasBusy = isBusy
+    if (slowness > SLOWNESS_MAX) busy.push({ party: 'machine', kind: 'busy', fromMs: toMs - SAMPLE_EVERY_MS, toMs })
   }
   const timer = setInterval(note, SAMPLE_EVERY_MS)
   return {
     stop() {
       clearInterval(timer)
-      return { most: Math.min(most, SLOWNESS_MAX), busy }
+      return { most: Math.min(most, SLOWNESS_MAX), busy, seconds: (busy.length * SAMPLE_EVERY_MS) / 1_000 }
     },
   }
 }

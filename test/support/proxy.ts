@@ -30,7 +30,8 @@ interface Watch {
 }
 
 /** A TCP proxy before the server of a URL, to lose a dependency without stopping it for others. */
-export async function startFaultProxy(url: string) {
+/** @param host whose address it listens on. */
+export async function startFaultProxy(url: string, host = '127.0.0.1') {
   let target = new URL(url)
   const pairs = new Set<Pair>()
   let mode: Mode = 'pass'
@@ -110,9 +111,9 @@ export async function startFaultProxy(url: string) {
     if (mode === 'stall') for (const socket of [client, server]) socket.pause()
     if (mode === 'half-close') client.end()
   })
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => listener.listen(0, host, resolve))
   const through = new URL(url)
-  through.hostname = '127.0.0.1'
+  through.hostname = host
   through.port = String((listener.address() as AddressInfo).port)
   return {
     /** The URL with the proxy's host and port. */

@@ -73,7 +73,7 @@ export async function startReplica(
   primary: LocalRedis,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<LocalRedis> {
-  const replica = await startOwnRedis({ ...PRIMARY_SETTINGS, ...settings, replicaof: `127.0.0.1 ${primary.port}` })
+  const replica = await startOwnRedis({ ...PRIMARY_SETTINGS, replicaof: `127.0.0.1 ${primary.port}`, ...settings })
   await until('the replica has caught up', () =>
     withRedis(replica.url, async (client) => (await client.info('replication')).includes('master_link_status:up')),
   )
@@ -92,15 +92,15 @@ const SENTINEL_STOP_MS = 10_000
 export async function startSentinel(
   primary: Pick<LocalRedis, 'program' | 'port'>,
   user?: string,
-  { downAfterMs = 500 }: { readonly downAfterMs?: number } = {},
+  { downAfterMs = 500, host = '127.0.0.1' }: { readonly downAfterMs?: number; readonly host?: string } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-sentinel-'))
   const [port, name, file, logFile] = [await freePort(), 'limits', join(folder, 'sentinel.conf'), join(folder, 'log')]
   const settings = [
-    'bind 127.0.0.1',
+    `bind ${host}`,
     `port ${port}`,
     `dir ${folder}`,
-    `sentinel monitor NAME 127.0.0.1 ${primary.port} 1`,
+    `sentinel monitor NAME ${host} ${primary.port} 1`,
     `sentinel down-after-milliseconds NAME ${downAfterMs}`,
     'sentinel failover-timeout NAME 5000',
     ...(user === undefined ? [] : ['user default off', `user ${user.replace(':', ' on >')} +@all`]),
@@ -121,21 +121,21 @@ export async function startSentinel(
   try {
     const login = user === undefined ? '' : `${user}@`
     await untilReady('Sentinel', process, SENTINEL_START_MS, logFile, () =>
-      withRedis(`redis://${login}127.0.0.1:${port}`, async (client) => (await client.ping()) === 'PONG'),
+      withRedis(`redis://${login}${host}:${port}`, async (client) => (await client.ping()) === 'PONG'),
     )
   } catch (error) {
     await stop()
     throw error
   }
   /** REDIS_URL of a logical database of the primary that the Sentinel watches. */
-  const urlOf = (database: number): string => `redis-sentinel://127.0.0.1:${port}/${name}/${database}`
-  return { port, urlOf, stop }
+  const urlOf = (database: number): string => `redis-sentinel://${host}:${port}/${name}/${database}`
+  return { port, url: `redis://${host}:${port}`, urlOf, stop }
 }
 
 /** Resolves once the Sentinel knows a replica that it can promote. */
 export async function replicaKnown(sentinel: TestSentinel): Promise<void> {
   await until('the Sentinel knows the replica', () =>
-    withRedis(`redis://127.0.0.1:${sentinel.port}`, async (client) => {
+    withRedis(sentinel.url, async (client) => {
       const replicas = await client.call('SENTINEL', 'REPLICAS', 'limits')
       return Array.isArray(replicas) && replicas.length > 0 && !JSON.stringify(replicas).includes('disconnected')
     }),

@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly root?: string | undefined
   readonly args?: readonly string[]
   readonly nodeOptions?: readonly string[]
+  /** A program that becomes the service, with its arguments. */
+  readonly prefix?: readonly string[] | undefined
   /** The whole environment of the process, except for the PATH. */
   readonly environment: Readonly<Record<string, string>>
   readonly logFile: string
@@ -75,9 +77,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 type Spawned = Omit<LocalService, 'name' | 'logFile'>
 
 function spawned(options: ServiceOptions): Spawned {
-  const { name, script, root = ROOT, args = [], nodeOptions = [], environment, logFile } = options
+  const { name, script, root = ROOT, args = [], nodeOptions = [], prefix = [], environment, logFile } = options
+  const [program = '', ...rest] = [...prefix, process.execPath, ...nodeOptions, script, ...args]
   const { child, exited, ended, running } = watched(name, logFile, (log) =>
-    spawn(process.execPath, [...nodeOptions, script, ...args], {
+    spawn(program, rest, {
       cwd: root,
       env: { PATH, ...environment },
       stdio: ['ignore', log, log, 'ipc'],

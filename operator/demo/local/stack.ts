@@ -25,6 +25,8 @@ export interface StackSettings {
   /** Folder of the code; this repository if absent. */
   readonly root?: string
   readonly environment?: Readonly<Record<string, string>>
+  /** Where the service runs and listens, if not here on loopback; see `ServiceOptions.prefix`. */
+  readonly host?: { readonly address: string; readonly prefix: readonly string[] } | undefined
   /** Restarts each service whenever its code changes. */
   readonly restartOnChange?: boolean
   /** Called for each service as soon as its process runs, before it is ready. */
@@ -39,7 +41,8 @@ export type LocalTrace = Awaited<ReturnType<typeof startTrace>>
 
 const STATUS_TIMEOUT_MS = 5_000
 /** The log of each process says where its metrics are. */
-const ANY_PORT = '127.0.0.1:0'
+const LOOPBACK = '127.0.0.1'
+const ANY_PORT = `${LOOPBACK}:0`
 
 export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
   return pathToFileURL(join(settings.folder, 'store')).href
@@ -60,14 +63,14 @@ function compileCache({ root }: Pick<StackSettings, 'root'>): { readonly NODE_CO
 
 /** Options that every service has. Those that restart do so where their code changes. */
 function optionsOf(
-  settings: Pick<StackSettings, 'folder' | 'root' | 'restartOnChange' | 'onSpawn'>,
+  settings: Pick<StackSettings, 'folder' | 'host' | 'root' | 'restartOnChange' | 'onSpawn'>,
   name: string,
   script: string,
-): Pick<ServiceOptions, 'name' | 'root' | 'script' | 'logFile' | 'restartOn' | 'onSpawn'> {
+): Pick<ServiceOptions, 'name' | 'prefix' | 'root' | 'script' | 'logFile' | 'restartOn' | 'onSpawn'> {
   const code = ['core', 'law', 'proto', script.split('/', 1)[0] ?? '']
   const restartOn = settings.restartOnChange === true ? code : undefined
-  const { root, onSpawn } = settings
-  return { name, script, root, logFile: logFileOf(settings, name), restartOn, onSpawn }
+  const { root, onSpawn, host } = settings
+  return { name, script, prefix: host?.prefix, root, logFile: logFileOf(settings, name), restartOn, onSpawn }
 }
 
 function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): string {
@@ -76,11 +79,11 @@ function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): strin
 
 /** Starts a search node on a free port of loopback, or on the given one. */
 export async function startSearchNode(
-  settings: Pick<StackSettings, 'folder' | 'root' | 'secrets' | 'environment' | 'restartOnChange' | 'onSpawn'>,
+  settings: Pick<StackSettings, 'folder' | 'host' | 'root' | 'secrets' | 'environment' | 'restartOnChange' | 'onSpawn'>,
   name = 'search-node',
   port?: number,
 ) {
-  const address = `127.0.0.1:${port ?? (await freePort())}`
+  const address = `${settings.host?.address ?? LOOPBACK}:${port ?? (await freePort())}`
   const cache = settings.environment?.['ARTIFACT_CACHE']
   using opened = new DisposableStack()
   const client = opened.adopt(openSearchNodeClient(address, credentials.createInsecure()), (it) => it.close())
@@ -155,8 +158,9 @@ export async function startGateway(
   name = 'gateway',
   port?: number,
 ) {
-  const listen = `127.0.0.1:${port ?? (await freePort())}`
-  const internalListen = `127.0.0.1:${await freePort()}`
+  const { address = LOOPBACK } = settings.host ?? {}
+  const listen = `${address}:${port ?? (await freePort())}`
+  const internalListen = `${address}:${await freePort()}`
   const service = await startService({
     ...optionsOf(settings, name, 'gateway/main.ts'),
     environment: {
