@@ -12,6 +12,8 @@ import { group, offline } from '#operator/command-line/verbs.ts'
 
 const into = option('<folder>', 'folder of models (default: MODELS_DIR, else ./models)')
 
+const UNMEASURED = { quality: 'not measured', speed: 'not measured', memory: 'not measured' }
+
 export const commands: Commands = [
   group('models', 'embedding models for the encoder: list, fetch', [
     offline('list', 'list the models that can be fetched, and which are there; asks no server', {
@@ -22,9 +24,10 @@ export const commands: Commands = [
         const found = Object.entries(CATALOGUE).map(([name, release]) => {
           const { repository, revision, licence } = release
           const state = existsSync(join(folder, name)) ? 'there' : 'not fetched'
-          return { name, state, bytes: bytesOf(release), licence, repository, revision }
+          const measured = { ...UNMEASURED, ...release.measured }
+          return { name, state, bytes: bytesOf(release), ...measured, licence, repository, revision }
         })
-        const shown = table(found, 'name state bytes licence repository', 'There is no model.')
+        const shown = table(found, 'name state bytes quality speed memory licence repository', 'There is no model.')
         return Promise.resolve([found, shown])
       },
     }),

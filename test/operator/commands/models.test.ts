@@ -168,8 +168,8 @@ test('a name that is a path is no model, and the list says what each one is befo
   expect(stderr).toMatch(/^127\.0\.0\.1:\d+ answered with status 404 for onnx\/model\.onnx: check --from\.$/m)
   expect((await cli.run('models', 'fetch', '../x')).code).toBe(1)
   expect(await cli.json('models', 'list', '--into', folderOfTest())).toMatchObject([
-    { name: 'multilingual-e5-small', state: 'not fetched', licence: 'MIT', bytes: 487_351_240 },
-    { name: 'multilingual-e5-base' },
-    { name: 'bge-m3' },
+    { name: 'multilingual-e5-small', state: 'not fetched', licence: 'MIT', bytes: 487_351_240, ...small?.measured },
+    { name: 'multilingual-e5-base', quality: 'not measured', speed: 'not measured', memory: 'not measured' },
+    { name: 'bge-m3', quality: 'not measured', speed: 'not measured', memory: 'not measured' },
   ])
 })
