@@ -105,22 +105,25 @@ function unpacked(packed: Uint8Array, max: number): Uint8Array {
 }
 
 const CARRIAGE_RETURN = 0x0d
+const [SAVE, RESTORE] = [0x71, 0x51]
 const OPERATOR_CHARACTERS_MAX = 3
 
-/** Counts short words of letters between blanks, which operators are. */
+/** Counts short words of letters between blanks, which operators are; a `q` for each that is open, as each costs so much. */
 function operatorsIn(contents: Uint8Array): number {
-  let operators = 0
-  let letters = 0
+  let [operators, letters, open, last] = [0, 0, 0, 0]
   let isWord = true
   for (const byte of contents) {
     if (byte <= 0x20) {
       if (isWord && letters > 0 && letters <= OPERATOR_CHARACTERS_MAX) operators++
+      if (letters === 1 && last === SAVE) operators += open++
+      else if (letters === 1 && last === RESTORE) open = Math.max(0, open - 1)
       letters = 0
       isWord = true
     } else {
       isWord &&= ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) || byte === 0x2a
       letters++
     }
+    last = byte
   }
   return operators
 }

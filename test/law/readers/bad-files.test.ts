@@ -197,5 +197,12 @@ test('a PDF that unpacks to too much, or takes too long, ends in a sentence; one
   expect(await faultIn(text + 'q\n'.repeat(5_000_000))).toMatchObject({
     message: expect.stringContaining('it has more than 1000000 operators'),
   })
+  // Each state of graphics that is left open adds to the cost of the next.
+  expect(await faultIn(text + 'q '.repeat(8_000))).toMatchObject({
+    message: expect.stringContaining('it has more than 1000000 operators'),
+  })
+  expect(
+    (await readDocument('a.pdf', packedPdf(`${'q '.repeat(30)}${text}${'q Q '.repeat(8_000)}`))).provisions,
+  ).toEqual(provisions)
   expect(process.cpuUsage(began).user / 1_000).toBeLessThan(15_000)
 })
