@@ -1,6 +1,7 @@
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { pipeline } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { createBreaker, type BreakerBounds } from './circuit-breaker.ts'
@@ -104,6 +105,22 @@ export async function askJson(
 
 export const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' }
 
+/** Sends a request; once more, on a new connection, where one that was kept has ended before a byte of the reply. */
+function exchange(url: URL, options: https.RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? https : http).request(url, options)
+    let readBefore = 0
+    request.once('socket', (socket) => (readBefore = socket.bytesRead))
+    request.once('response', resolve)
+    request.on('error', (error) => {
+      const isUnread = request.reusedSocket && request.socket?.bytesRead === readBefore
+      if (isUnread && error.name !== 'AbortError') resolve(exchange(url, { ...options, agent: false }, body))
+      else reject(error)
+    })
+    request.end(body)
+  })
+}
+
 /**
  * Sends JSON and returns the text of the reply. `fetch` takes twice the CPU time. No redirection is followed, so key and
  * texts reach this address only. @throws EndpointFailure
@@ -114,24 +131,23 @@ export async function askText(
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
   body: string | undefined,
 ): Promise<string> {
-  const { request } = await import('undici')
-  const sent = body === undefined ? ({ method: 'GET' } as const) : ({ method: 'POST', body } as const)
+  const method = body === undefined ? 'GET' : 'POST'
   const headers = apiKey === undefined ? JSON_HEADERS : { ...JSON_HEADERS, authorization: `Bearer ${apiKey}` }
   using late = timeLimit(Math.ceil(timeoutMs))
   let text: string | undefined
   try {
     const url = new URL(baseUrl.replace(/\/+$/, '') + path)
     const attributes = {
-      'http.request.method': sent.method,
+      'http.request.method': method,
       'server.address': url.hostname,
       'server.port': Number(url.port) || undefined,
       'url.full': url.origin + url.pathname,
     }
     // No header continues the trace: the endpoint is another party.
-    text = await traced(sent.method, { kind: 'CLIENT', attributes }, async (span) => {
+    text = await traced(method, { kind: 'CLIENT', attributes }, async (span) => {
       const signal = AbortSignal.any([aborted, late.signal])
-      const reply = await request(url, { ...sent, headers, signal })
-      const { statusCode } = reply
+      const reply = await exchange(url, { method, headers, signal }, body)
+      const { statusCode = 0 } = reply
       span?.set({ 'http.response.status_code': statusCode })
       if (statusCode >= 200 && statusCode <= 299) return boundedText(reply, replyBytesMax)
       span?.fail(String(statusCode))
@@ -155,9 +171,9 @@ const DECODERS = new Map([
 ])
 
 /** @returns undefined for a body of more than `bytesMax`, whose rest is not read: its connection is closed. */
-async function boundedText({ headers, body }: Dispatcher.ResponseData, bytesMax: number): Promise<string | undefined> {
-  const decoder = DECODERS.get(String(headers['content-encoding']))
-  const decoded: AsyncIterable<unknown> = decoder === undefined ? body : pipeline(body, decoder(), () => undefined)
+async function boundedText(reply: IncomingMessage, bytesMax: number): Promise<string | undefined> {
+  const decoder = DECODERS.get(String(reply.headers['content-encoding']))
+  const decoded: AsyncIterable<unknown> = decoder === undefined ? reply : pipeline(reply, decoder(), () => undefined)
   const pieces: Uint8Array[] = []
   let bytes = 0
   for await (const piece of decoded) {
@@ -173,8 +189,8 @@ const statedSchema = z.object({ code: z.unknown().optional(), type: z.unknown().
 const refusalSchema = z.union([z.object({ error: statedSchema }).transform(({ error }) => error), statedSchema])
 
 /** A refusal that is too long or breaks off states nothing. */
-async function refusalOf(name: string, reply: Dispatcher.ResponseData): Promise<EndpointFailure> {
-  const { statusCode: status, headers } = reply
+async function refusalOf(name: string, reply: IncomingMessage): Promise<EndpointFailure> {
+  const { statusCode: status = 0, headers } = reply
   const text = await boundedText(reply, PLATFORM_BOUNDS.refusalBytesMax).catch(() => undefined)
   const { code, type } = refusalSchema.safeParse(parsedJson(text ?? '')).data ?? {}
   return new EndpointFailure(`${name} answered with status ${status}${reasonOf([code, type])}`, {
@@ -195,7 +211,7 @@ function reasonOf(stated: readonly unknown[]): string {
  * 10.2.3) in seconds or as a date.
  * @returns milliseconds from now, at least 0; undefined if neither header is there and valid.
  */
-export function retryAfterMs(headers: Dispatcher.ResponseData['headers'], nowMs: number): number | undefined {
+export function retryAfterMs(headers: IncomingMessage['headers'], nowMs: number): number | undefined {
   const inMs = decimal(headers['retry-after-ms'])
   if (inMs !== undefined) return inMs
   const text = headers['retry-after']

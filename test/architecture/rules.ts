@@ -42,7 +42,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
     /^jobs\/(?:platform|worker)\/[^/]+\.ts$/,
   ]),
 )
-const LOADED_AT_START = /^import (?!type ).*'(?:openai|undici|@opensearch-project\/opensearch|@opentelemetry\/.*)'/
+const LOADED_AT_START = /^import (?!type ).*'(?:openai|@opensearch-project\/opensearch|@opentelemetry\/.*)'/
 const FOLDS = /\.(?:to(?:Locale)?(?:Lower|Upper)Case|normalize|localeCompare)\(/
 /** What reads texts and questions, and what folds other things than keys of law. */
 const MAY_FOLD = new RegExp(
@@ -219,7 +219,7 @@ export const RULES: readonly Rule[] = [
     breaches: (file) =>
       inTest(file) ? [] : matches(LOADED_AT_START, file, 'loads a large library at start: await import(…) it'),
     bad: [
-      { path: 'core/platform/json-endpoint.ts', text: "import { request, errors } from 'undici'" },
+      { path: 'core/platform/json-endpoint.ts', text: "import { OpenAI } from 'openai'" },
       { path: 'core/engine/client.ts', text: "import { Client } from '@opensearch-project/opensearch'" },
       { path: 'gateway/app.ts', text: "import { trace } from '@opentelemetry/api'" },
     ],
