@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { assertUsable } from '#core/db/schema.ts'
+import { untilUsable } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { checkClocks } from '#core/limits/clock-check.ts'
 import { hostAndPort } from '#core/platform/config.ts'
@@ -33,7 +33,7 @@ await startOrExplain('The service could not start', async () => {
   const log = createLog('gateway', config.LOG_LEVEL)
   await startTracing('gateway', config, log)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.gatewayDatabaseConnectionsMax)
-  await assertUsable(database)
+  await untilUsable(database, config.GATEWAY_INTERNAL_LISTEN, log)
   const statements = watchStatements(database, log)
   const concurrency = createConcurrencyLimit()
   const databaseUrl = config.DATABASE_URL

@@ -16,6 +16,9 @@ export const DATABASE_BOUNDS = {
   buildDatabaseConnectionsMax: 2,
   databaseConnectionIdleMs: 30_000,
   databaseProbeTimeoutMs: 2_000,
+  /** Pause of a process that starts while Postgres is away; it doubles with each further failure, up to the second. */
+  awaitedPauseFirstMs: 100,
+  awaitedPauseMaxMs: 1_000,
   /** Connection of the role that creates databases and logins. */
   provisionConnectTimeoutMs: 10_000,
 
@@ -80,5 +83,6 @@ export const DATABASE_BOUNDS = {
 const { assertLess, assertSumLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS })
 
 assertLess('databaseStatementTimeoutMs', 'databaseQueryTimeoutMs', 'requestDeadlineMs')
+assertLess('awaitedPauseFirstMs', 'awaitedPauseMaxMs')
 assertLess('migrationTableLockTimeoutMs', 'databaseStatementTimeoutMs')
 assertSumLess(['databaseQueryTimeoutMs', 'searchTimeoutMs'], 'requestDeadlineMs')

@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { Registry } from 'prom-client'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { serveInternal, type InternalServer } from '#core/platform/internal-server.ts'
+import type { Log } from '#core/platform/log.ts'
 import { RELEASE } from '#core/platform/release.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
@@ -75,6 +79,30 @@ export async function assertUsable(database: Database): Promise<void> {
     throw new OperatorError(POOLED, { cause: error })
   }
   await assertSchemaCompatible(database)
+}
+
+/** Anything but a refusal for good: no reply, a start or stop of the server, no connection or memory left. */
+function isAway(error: unknown): boolean {
+  return error instanceof pg.DatabaseError ? /^(?:08|53|57)/.test(error.code ?? '') : !(error instanceof OperatorError)
+}
+
+/** The same, once Postgres answers: until then the process is alive and not ready, and pauses longer and longer. */
+export async function untilUsable(database: Database, internalListen: string, log: Log): Promise<void> {
+  const ready = () => ({ faults: ['postgres was not reached since the start'] })
+  let internal: InternalServer | undefined
+  try {
+    for (let pauseMs: number = DATABASE_BOUNDS.awaitedPauseFirstMs; ; pauseMs *= 2)
+      try {
+        return await assertUsable(database)
+      } catch (error) {
+        if (!isAway(error)) throw error
+        log.warn('postgres is awaited', {}, error)
+        internal ??= await serveInternal(internalListen, { registry: new Registry(), ready }, log)
+        await sleep(Math.min(pauseMs, DATABASE_BOUNDS.awaitedPauseMaxMs))
+      }
+  } finally {
+    await internal?.close()
+  }
 }
 
 const POOLED =

@@ -9,6 +9,9 @@ import { describeCause } from './log.ts'
  * because such a message says what to do.
  */
 export async function startOrExplain(failure: string, start: () => Promise<void>): Promise<void> {
+  // A start may wait for a server. What the process stops by later is added to this.
+  const end = (): never => process.exit(1)
+  for (const event of ENDS) process.on(event, end)
   try {
     assertNode(process.versions.node)
     if (!limitsCoreDumps()) process.stderr.write('A core dump would hold keys and queries: set LimitCORE=0.\n')
@@ -20,8 +23,12 @@ export async function startOrExplain(failure: string, start: () => Promise<void>
         : `${failure}: ${describeCause(error)}\n`,
     )
     process.exit(1)
+  } finally {
+    for (const event of ENDS) process.off(event, end)
   }
 }
+
+const ENDS = ['SIGTERM', 'SIGINT', 'disconnect'] as const
 
 /** What `engines` of package.json asks for. */
 const NODE_MIN = [24, 21] as const

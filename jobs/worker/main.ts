@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os'
 import { createSignedStore } from '#core/index/format/store.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
-import { assertUsable } from '#core/db/schema.ts'
+import { untilUsable } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { openCounters } from '#core/limits/counters.ts'
@@ -28,7 +28,7 @@ await startOrExplain('The job worker cannot start', async () => {
   const log = createLog('jobs', config.LOG_LEVEL)
   await startTracing('jobs', config, log)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.jobsDatabaseConnectionsMax)
-  await assertUsable(database)
+  await untilUsable(database, config.JOBS_LISTEN, log)
   const queueRedis = openQueueRedis(config.REDIS_URL, log)
   await queueRedis.usable()
   const counters = openCounters(config.REDIS_URL, log)

@@ -9,10 +9,12 @@ import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { JOBS_VARIABLES } from '#jobs/platform/config.ts'
 import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
+import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { openTestDatabase, type TestDatabase } from '#test/support/postgres.ts'
-import { runScript } from '#test/support/processes.ts'
+import { runScript, startProgram } from '#test/support/processes.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { testSecrets } from '#test/support/secrets.ts'
+import { expectEventually } from '#test/support/until.ts'
 
 const SERVICES: readonly { readonly script: string; readonly variables: Variables }[] = [
   { script: 'gateway/main.ts', variables: GATEWAY_VARIABLES },
@@ -50,7 +52,7 @@ describe.each(SERVICES)('$script under plain Node', ({ script, variables }) => {
   })
 })
 
-describe('a database of another schema', () => {
+describe('a database that cannot be used', () => {
   let database: TestDatabase
   let owner: Database
   let environment: Readonly<Record<string, string>>
@@ -79,6 +81,21 @@ describe('a database of another schema', () => {
       boot('gateway/main.ts', { ...environment, DATABASE_URL: database.gatewayUrl }),
       boot('jobs/worker/main.ts', { ...environment, DATABASE_URL: database.jobsUrl }),
     ])
+
+  test.each([
+    ['gateway/main.ts', 'GATEWAY_INTERNAL_LISTEN'],
+    ['jobs/worker/main.ts', 'JOBS_LISTEN'],
+  ])('that does not answer is awaited by %s, alive and not ready, until a signal ends it', async (script, listen) => {
+    const at = `127.0.0.1:${await freePort()}`
+    const away = { DATABASE_URL: 'postgres://login:secret@127.0.0.1:1/evidence', LOG_LEVEL: 'warn', [listen]: at }
+    const { child, said, ended } = startProgram([script], { PATH: '/usr/bin:/bin', ...environment, ...away })
+    const statusOf = async (page: string): Promise<number> => (await fetch(`http://${at}/${page}`)).status
+    await expectEventually(async () => [await statusOf('livez'), await statusOf('readyz')], [200, 503])
+    expect(said.both).toMatch(/"event":"postgres is awaited".*ECONNREFUSED/)
+    expect(said.both).not.toContain('secret')
+    child.kill()
+    expect(await ended).toBe(1)
+  })
 
   test('that is newer and states that this release does not run on it is refused in one sentence', async () => {
     const add =

@@ -37,6 +37,8 @@ const SERVER_SETTINGS = {
 
 export interface PostgresOptions {
   readonly folder: string
+  /** A free one if absent. */
+  readonly port?: number
   readonly settings?: Readonly<Record<string, string>>
   readonly onLog?: (line: string) => void
   /** Called with the stop function as soon as the server process runs, long before it is ready. */
@@ -71,7 +73,7 @@ export async function startPostgres(options: PostgresOptions) {
     join(folder, 'cluster', 'postmaster.pid'),
     options.previousServerTimeoutMs ?? PREVIOUS_SERVER_TIMEOUT_MS,
   )
-  const port = await freePort()
+  const port = options.port ?? (await freePort())
   const logFile = join(folder, 'postgres.log')
   const adminUrl = (database: string): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`
   const settings = Object.entries({ ...SERVER_SETTINGS, ...options.settings }).map(
