@@ -51,7 +51,7 @@ const SERVICES = [
   'test/operator/**/*.test.ts',
   'test/law/import/left-out.test.ts',
   'test/jobs/capture/{clone,pipeline,places,schedule}.test.ts',
-  'test/deploy/observability.test.ts',
+  'test/deploy/{alerts,observability}.test.ts',
 ]
 
 /** The seed of every random draw. `npm run test:soak` draws another one for each round. */

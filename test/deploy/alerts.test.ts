@@ -111,7 +111,7 @@ async function bringCounts(): Promise<void> {
   }
   for (let n = 0; n < 20; n++) finish(401, 0.1, { error: { code: 'INVALID_API_KEY', status: 401 } })
   finish(503, 0.1, { error: { ...error, cause: new RestoredError() } }, 'admit')
-  exported.usage.note({ entitlement_id: id, day: 0.9, month: 0, tightened: false, atMs: Date.now() } as never)
+  exported.usage.note({ entitlement_id: id, day: 0.9, month: 0, tightened: false, atMs: Date.now() })
   const charge = { scope: {} as never, requestId: id, idempotencyDigest: undefined }
   settles = false
   for (let n = 0; n <= LIMIT_BOUNDS.settlementsRepeatedMax; n++) await settlement.undo(charge, 'epoch')
@@ -132,7 +132,7 @@ async function mend(): Promise<void> {
   await configure('maxmemory', '0')
   await configure('appendonly', 'yes')
   await queues[1]?.remove(id)
-  exported.usage.note({ entitlement_id: id, day: 0.1, month: 0, tightened: false, atMs: Date.now() } as never)
+  exported.usage.note({ entitlement_id: id, day: 0.1, month: 0, tightened: false, atMs: Date.now() })
 }
 
 const FAULTS = {
@@ -141,7 +141,14 @@ const FAULTS = {
       node.child.kill('SIGSTOP')
       await search().catch(() => undefined)
       await searchTier.isReachable(500)
-      Object.assign(said, { reason: 'no node', search: 'down', waiting: 51, queued: 6, isLoaded: false, damaged: 1 })
+      Object.assign(said, {
+        reason: 'no node',
+        search: { state: 'down', reason: 'no node' },
+        waiting: 51,
+        queued: 6,
+        isLoaded: false,
+        damaged: 1,
+      })
       Object.assign(said, { ageMs: 90_000, drift: 0.6, encoding: 21, clockMs: 3_600_000 })
       ;[isFull, release] = [true, 'other']
       certify(2)
@@ -224,13 +231,17 @@ test.each(Object.entries(FAULTS))('alerts fire while %s, and neither before nor 
   const first = await scrape(targets)
   answered()
   const before = await scrape(targets)
-  const end = await fault.bring()
   const seen = async (isThere: boolean) =>
     until(`${isThere ? '' : 'not '}${name}`, async () => {
       const scraped = await scrape(targets)
       return fault.shows.test(scraped.text) === isThere && scraped
     })
-  const during = await seen(true).finally(end)
+  async function whileThere() {
+    await using ending = new AsyncDisposableStack()
+    ending.defer(await fault.bring())
+    return await seen(true)
+  }
+  const during = await whileThere()
   answered()
   const scrapes = [first, before, during, await seen(false)]
   for (const [alert, labels] of Object.entries(fault.fires))

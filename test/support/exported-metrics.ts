@@ -11,67 +11,101 @@ import { createNodeMetrics } from '#search-node/metrics.ts'
 import { openTestPools } from './postgres.ts'
 import { openTestRedis } from './redis.ts'
 import { PLAINTEXT } from './search-node.ts'
+import type { DependencyState } from '#gateway/dependencies.ts'
 import { openQueue, openQueueRedis, QUEUES } from '#jobs/platform/queues.ts'
 
 const quiet = createLog('test', 'silent')
 
-/** The registries of every process as its main.ts makes them, on a Postgres and a Redis, without the process. */
-export async function exportedRegistries(folder: string, certificate: string) {
-  const { gateway, jobs } = await openTestPools()
-  const redis = await openTestRedis()
+/** What the parts of processes say of themselves; a test changes it to that of a fault. */
+export const SAID = {
+  reason: null as string | null,
+  search: { state: 'up' } as DependencyState,
+  waiting: 0,
+  queued: 0,
+  isLoaded: true,
+  damaged: 0,
+  ageMs: 0,
+  drift: 0,
+  encoding: 0,
+  clockMs: 0,
+}
+
+/**
+ * The registries of every process as its main.ts makes them, on a Postgres and a Redis, without the process.
+ * @param nodes addresses of search nodes. @param redisUrl of another Redis than a database of the run's own.
+ */
+export async function exportedRegistries(
+  folder: string,
+  certificate: string,
+  { said = { ...SAID }, nodes = '127.0.0.1:1', redisUrl = '' } = {},
+) {
+  const { owner, gateway, jobs } = await openTestPools()
+  const redis = redisUrl === '' ? await openTestRedis() : { url: redisUrl, release: () => Promise.resolve() }
   const connection = openQueueRedis(redis.url, quiet)
   await connection.usable()
   const queues = QUEUES.map((name) => openQueue(name, connection.redis, quiet))
   const clock = await startClockCheck(
-    { postgres: () => Promise.resolve(Date.now()), redis: () => Promise.resolve(Date.now()) },
+    { postgres: () => Promise.resolve(Date.now() + said.clockMs), redis: () => Promise.resolve(Date.now()) },
     quiet,
   )
-  const searchTier = await openSearchTier('127.0.0.1:1', { ...PLAINTEXT, SEARCH_PLAINTEXT: 'allow' }, quiet)
+  const searchTier = await openSearchTier(nodes, { ...PLAINTEXT, SEARCH_PLAINTEXT: 'allow' }, quiet)
+  const usage = createUsageBoard()
   const node = createNodeMetrics()
+  const cost = { versionId: 'v', bytes: 1, passages: 1, loadMs: 1, ageMs: 1 }
+  const says = <T extends object>(read: () => T): T => new Proxy({} as T, { get: (_, key) => Reflect.get(read(), key) })
   node.observe({
-    pool: { threads: 1, queued: 0, queueMax: 1, graphSearches: new BigInt64Array(1) },
-    versions: { costs: () => [{ versionId: 'v', bytes: 1, passages: 1, loadMs: 1, ageMs: 1 }], damaged: 0 },
+    pool: says(() => ({ threads: 1, queued: said.queued, queueMax: 10, graphSearches: new BigInt64Array(1) })),
+    versions: says(() => ({ costs: () => (said.isLoaded ? [cost] : []), damaged: said.damaged })),
     wanted: () => ['v'],
     store: { root: folder },
     certificate,
   })
+  const gatewayMetrics = createGatewayMetrics({
+    inFlight: () => 0,
+    readiness: {
+      dependencies: () => ({
+        postgres: { state: 'up' },
+        redis: { state: 'up' },
+        search: said.search,
+        models: { state: 'up' },
+      }),
+      knowledgeBases: () => [{ knowledge_base: 'bees', version: null, reason: said.reason }],
+    },
+    concurrency: { state: () => ({ limit: 1, active: 0, waiting: said.waiting }) },
+    clock,
+    searchTier,
+    usage,
+    refusals: { add: () => undefined },
+    database: gateway,
+    environment: 'live',
+    certificate,
+  })
   const registries: readonly Registry[] = [
-    createGatewayMetrics({
-      inFlight: () => 0,
-      readiness: {
-        dependencies: () => ({
-          postgres: { state: 'up' },
-          redis: { state: 'up' },
-          search: { state: 'up' },
-          models: { state: 'up' },
-        }),
-        knowledgeBases: () => [{ knowledge_base: 'bees', version: null, reason: 'no version is active' }],
-      },
-      concurrency: { state: () => ({ limit: 1, active: 0, waiting: 0 }) },
-      clock,
-      searchTier,
-      usage: createUsageBoard(),
-      refusals: { add: () => undefined },
-      database: gateway,
-      environment: 'live',
-      certificate,
-    }).registry,
+    gatewayMetrics.registry,
     node.registry,
     createJobsMetrics({
       database: jobs,
       clock,
       certificate,
-      drifts: new Map([['bees', 0]]),
+      drifts: { [Symbol.iterator]: () => new Map([['bees', said.drift]])[Symbol.iterator]() } as Map<string, number>,
       queues,
       redis: connection.redis,
       store: folder,
-      tasks: () => ({ sweep: 0 }),
+      tasks: () => ({ sweep: said.ageMs }),
     }).registry,
     createTraceMetrics(folder).registry,
-    createEncoderMetrics(() => 0).registry,
+    createEncoderMetrics(() => said.encoding).registry,
   ]
   return {
     registries,
+    finished: gatewayMetrics.finished,
+    owner,
+    gateway,
+    queues,
+    connection: connection.redis,
+    searchTier,
+    usage,
+
     async close(): Promise<void> {
       clock.stop()
       searchTier.close()
