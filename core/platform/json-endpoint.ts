@@ -90,14 +90,17 @@ export function tokensIn(reply: unknown): number | null {
   return usageSchema.safeParse(reply).data?.usage.total_tokens ?? null
 }
 
-/** Sends one request, once, and returns the JSON of the reply; a GET without a body. @throws EndpointFailure */
+/**
+ * Sends one request, and returns the JSON of the reply; a GET without a body. It is sent once more, on a new connection,
+ * where one that was kept has ended before a byte of the reply. @throws EndpointFailure
+ */
 export async function askJson(
   address: EndpointAddress,
   path: string,
   bounds: CallBounds,
   body?: object,
 ): Promise<unknown> {
-  const text = await askText(address, path, bounds, body === undefined ? undefined : JSON.stringify(body))
+  const text = await askText(address, path, bounds, body === undefined ? undefined : JSON.stringify(body), true)
   const reply = parsedJson(text)
   if (reply === undefined) throw new EndpointFailure(`${address.name} sent a reply that is not JSON`)
   return reply
@@ -105,8 +108,12 @@ export async function askJson(
 
 export const JSON_HEADERS = { accept: 'application/json', 'content-type': 'application/json' }
 
-/** Sends a request; once more, on a new connection, where one that was kept has ended before a byte of the reply. */
-function exchange(url: URL, options: https.RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+function exchange(
+  url: URL,
+  options: https.RequestOptions,
+  body: string | undefined,
+  resends: boolean,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request(url, options)
     let readBefore = 0
@@ -114,7 +121,8 @@ function exchange(url: URL, options: https.RequestOptions, body: string | undefi
     request.once('response', resolve)
     request.on('error', (error) => {
       const isUnread = request.reusedSocket && request.socket?.bytesRead === readBefore
-      if (isUnread && error.name !== 'AbortError') resolve(exchange(url, { ...options, agent: false }, body))
+      if (resends && isUnread && error.name !== 'AbortError')
+        resolve(exchange(url, { ...options, agent: false }, body, false))
       else reject(error)
     })
     request.end(body)
@@ -123,13 +131,15 @@ function exchange(url: URL, options: https.RequestOptions, body: string | undefi
 
 /**
  * Sends JSON and returns the text of the reply. `fetch` takes twice the CPU time. No redirection is followed, so key and
- * texts reach this address only. @throws EndpointFailure
+ * texts reach this address only.
+ * @param resends as `askJson`; embeddings are repeated by their caller. @throws EndpointFailure
  */
 export async function askText(
   { name, baseUrl, apiKey }: EndpointAddress,
   path: string,
   { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
   body: string | undefined,
+  resends = false,
 ): Promise<string> {
   const method = body === undefined ? 'GET' : 'POST'
   const headers = apiKey === undefined ? JSON_HEADERS : { ...JSON_HEADERS, authorization: `Bearer ${apiKey}` }
@@ -146,7 +156,7 @@ export async function askText(
     // No header continues the trace: the endpoint is another party.
     text = await traced(method, { kind: 'CLIENT', attributes }, async (span) => {
       const signal = AbortSignal.any([aborted, late.signal])
-      const reply = await exchange(url, { method, headers, signal }, body)
+      const reply = await exchange(url, { method, headers, signal }, body, resends)
       const { statusCode = 0 } = reply
       span?.set({ 'http.response.status_code': statusCode })
       if (statusCode >= 200 && statusCode <= 299) return boundedText(reply, replyBytesMax)

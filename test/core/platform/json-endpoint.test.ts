@@ -33,11 +33,17 @@ async function endpoint(behaviour: Behaviour) {
 const ENDS = ['destroy', 'resetAndDestroy'] as const
 
 test.each(ENDS)('a kept connection that ended before a byte of the reply costs no request: %s', async (end) => {
-  const { ask, embed, calls } = await endpoint((socket, nth) => (nth === 1 ? 'answer' : void socket[end]()))
+  const { ask, calls } = await endpoint((socket, nth) => (nth === 1 ? 'answer' : void socket[end]()))
   for (let request = 0; request < 10; request++) expect(await ask()).toEqual(EMBEDDED)
   // Every other one found a kept connection.
   expect(calls()).toBe(15)
-  for (let request = 0; request < 10; request++) expect((await embed()).data).toEqual(EMBEDDED.data)
+})
+
+test('embeddings are sent once: their caller repeats them', async () => {
+  const { embed, calls } = await endpoint((socket, nth) => (nth === 1 ? 'answer' : void socket.destroy()))
+  await embed()
+  await expect(embed()).rejects.toMatchObject({ transient: true })
+  expect(calls()).toBe(2)
 })
 
 const FAILURE = { transient: true, message: 'the endpoint could not be reached' }
