@@ -10,6 +10,7 @@ import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { verifiedSnapshots } from '#jobs/version-build/read-import.ts'
 import { sortPassages } from '#jobs/version-build/sort.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
+import { heldFiles } from '#law/import/passage/stager.ts'
 import { readSources } from '#law/import/pipeline.ts'
 import { renderImportReport, type ImportReport } from '#law/import/report/report.ts'
 import { openStaging } from '#law/import/staging/staging.ts'
@@ -110,26 +111,23 @@ function assertLossesAccepted(report: ImportReport): void {
 
 type Accept = (report: ImportReport) => void
 
-/** Calls with the number of records that were read, now and then. */
-function recordCounter({ onProgress = () => undefined }: CapturedImport): () => void {
-  let records = 0
-  return () => {
-    records += 1
-    if (records % PROGRESS_EVERY_RECORDS === 0) onProgress('reading records', records, 0)
-  }
-}
-
-/** Reads the captured sources for the report. The staging file has no name, so an interruption leaves nothing. */
+/** Reads the captured sources for the report. The staging file has no name: an interruption leaves what was read. */
 async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept): Promise<ImportReport> {
-  const { knowledgeBase, mapping, leftOut, signal } = input
+  const { knowledgeBase, mapping, leftOut, signal, onProgress = () => undefined } = input
   const path = store.incomingFile(`${randomUUID()}.sqlite`)
   await mkdir(dirname(path), { recursive: true })
-  using staging = openStaging(path, { unnamed: true })
-  const source = { mapping, snapshots: snapshotsOf(knowledgeBase.id, input.sources) }
-  const snapshots = await verifiedSnapshots({ source, store })
-  const onRecord = recordCounter(input)
-  const read = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord, signal }
-  const report = await readSources(read, staging)
+  using ending = new DisposableStack()
+  const staging = ending.use(openStaging(path, { unnamed: true }))
+  const snapshots = await verifiedSnapshots(snapshotsOf(knowledgeBase.id, input.sources), store)
+  let records = 0
+  const onRecord = (): void => {
+    if ((records += 1) % PROGRESS_EVERY_RECORDS === 0) onProgress('reading records', records, 0)
+  }
+  const read = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, signal, onRecord }
+  const held = heldFiles(store.incomingFile(`read-${knowledgeBase.id}.sqlite`), read)
+  ending.defer(() => held?.close(signal?.aborted === true))
+  const report = await readSources({ ...read, held }, staging)
+  if (held?.taken()) onProgress('files taken over from the interrupted import', held.taken(), snapshots.length)
   accept(report)
   return report
 }

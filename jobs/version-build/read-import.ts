@@ -4,10 +4,12 @@ import type { BuildFence } from '#core/db/builds.ts'
 import type { ImportRow, SourceSnapshot } from '#core/db/imports.ts'
 import type { RevisionRow } from '#core/db/versions.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import type { Passage } from '#law/import/passage/passage.ts'
+import { heldFiles } from '#law/import/passage/stager.ts'
 import { openPassageReader, withStagedRecordsFile } from '#law/import/passage/staged-records-file.ts'
 import type { PassageReader } from '#law/import/passage/staged-records-file.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
@@ -56,21 +58,18 @@ export const RUN_FILES =
  * identifies and orders a record goes to the staging file, its passages to the spill file.
  */
 export async function withImportedCorpus<T>(context: ImportContext, use: (imported: ImportedCorpus) => Promise<T>) {
-  const { workFolder, fence, source } = context
-  const snapshots = await verifiedSnapshots(context)
+  const { workFolder, fence, source, store, knowledgeBaseId, leftOut = [], signal } = context
+  const snapshots = await verifiedSnapshots(source.snapshots, store)
   const mapping = parseMapping(source.mapping)
   const recordsPath = join(workFolder, `drafts.${fence.attempt}.jsonl`)
-  using staging = openStaging(join(workFolder, `staging.${fence.attempt}.sqlite`))
+  using ending = new DisposableStack()
+  const staging = ending.use(openStaging(join(workFolder, `staging.${fence.attempt}.sqlite`)))
   let records = 0
-  const input = {
-    knowledgeBaseId: context.knowledgeBaseId,
-    mapping,
-    snapshots,
-    leftOut: context.leftOut ?? [],
-    signal: context.signal,
-    onRecord: () => context.progress.at((records += 1), 0),
-  }
-  const report = await withStagedRecordsFile(recordsPath, (file) => readSources(input, staging, file))
+  const onRecord = (): void => context.progress.at((records += 1), 0)
+  const input = { knowledgeBaseId, mapping, snapshots, leftOut, signal, onRecord }
+  const held = heldFiles(join(workFolder, 'read.sqlite'), input)
+  ending.defer(() => held?.close(signal.aborted))
+  const report = await withStagedRecordsFile(recordsPath, (file) => readSources({ ...input, held }, staging, file))
   context.accept?.(report)
   if (report.passages === 0)
     throw new OperatorError(
@@ -87,14 +86,9 @@ export async function withImportedCorpus<T>(context: ImportContext, use: (import
 }
 
 /** @throws OperatorError for a snapshot whose bytes are not those that were captured, whatever the store has there. */
-export async function verifiedSnapshots({
-  source,
-  store,
-}: Pick<ImportContext, 'source' | 'store'>): Promise<
-  readonly { id: string; sourceName: string; mediaType: string; path: string }[]
-> {
+export async function verifiedSnapshots(snapshots: ImportContext['source']['snapshots'], store: ArtifactStore) {
   const verified = []
-  for (const { id, sourceName, mediaType, sha256: expected } of source.snapshots) {
+  for (const { id, sourceName, mediaType, sha256: expected } of snapshots) {
     const path = await store.fetch(store.snapshotFile(expected))
     const found = await digestFile(path).catch((cause: unknown) => {
       throw new OperatorError(

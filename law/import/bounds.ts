@@ -56,6 +56,8 @@ export const IMPORT_BOUNDS = {
   stagingCachedIdsMax: 10_000,
   /** Drafts collected before they are appended to the spill file. */
   spillBufferBytes: 1024 * 1024,
+  /** Pages of 4 KiB of what an import keeps of the files that it has read; beyond, it keeps nothing. */
+  readPagesMax: 4 * 1024 * 1024,
 
   // Report.
   unreadFieldsNamedMax: 1_000,

@@ -55,7 +55,7 @@ function storeIn(root: string, copies: Copies) {
     /** Signed entries of the versions to serve; search nodes load them by themselves. */
     servingFile: join(root, 'serving.json'),
     snapshotFile: (sha256Hex: string): string => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
-    /** File of an import that is not complete: a copy of a source, or its staging. */
+    /** File of an import that is not complete: a copy of a source, its staging, or what it has read. */
     incomingFile: (name: string): string => join(root, 'snapshots', 'incoming', name),
     workFolder: (buildId: string): string => join(root, 'work', buildId),
     /** Vectors of embedding providers. It may be removed at any time: the next build sends its passages again. */

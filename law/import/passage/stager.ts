@@ -13,6 +13,7 @@ import { markdownRecords } from '#law/import/record/markdown.ts'
 import type { Finding } from '#law/import/report/findings.ts'
 import { locationOf, shownLocation, type RecordLocation } from '#law/import/report/report.ts'
 import { orderKeyOf } from '#law/import/staging/rows.ts'
+import { openReadFiles } from '#law/import/staging/read-files.ts'
 import type { StagedRow, Staging } from '#law/import/staging/staging.ts'
 import { sameApartFromSpace } from '#law/readers/text.ts'
 import { FORMATS_OF_SOURCES } from '#law/sources/list.ts'
@@ -32,6 +33,18 @@ export interface StageInput {
   readonly leftOut?: readonly string[]
   readonly signal?: AbortSignal | undefined
   readonly onRecord?: () => void
+  readonly held?: ReturnType<typeof heldFiles>
+}
+
+type Add = (row: Omit<StagedRow, 'at' | 'bytes'>, staged: StagedRecord | undefined) => Promise<void>
+/** What one file gave. A record that goes to no file of staged records has only its row. */
+type ReadFile = { readonly findings: Finding[]; readonly rows: Parameters<Add>[] }
+
+/** Opens what an interrupted import of the same files and mapping has read; of JSONL nothing is kept. */
+export function heldFiles(path: string, { knowledgeBaseId, mapping, snapshots }: Omit<StageInput, 'held'>) {
+  if (mapping.format === 'jsonl') return undefined
+  const names = snapshots.map(({ id, sourceName, mediaType }) => [id, sourceName, mediaType])
+  return openReadFiles<ReadFile>(path, [knowledgeBaseId, { ...mapping, accepted_losses: [] }, names])
 }
 
 /**
@@ -43,29 +56,44 @@ export async function* stageSources(
   staging: Staging,
   file: StagedRecordsFile | undefined,
 ): AsyncGenerator<Finding> {
-  const { mapping, snapshots, signal, leftOut = [] } = input
+  const { mapping, snapshots, signal, leftOut = [], held } = input
   const itemsOf = createSourceReader(input)
-  const stage = createStager(input, staging, file)
+  let read: ReadFile | undefined
+  const add: Add = async (row, staged) => {
+    const { offset: at, bytes } = (staged && (await file?.append(staged))) ?? { offset: 0, bytes: 0 }
+    staging.add({ ...row, at, bytes })
+    read?.rows.push([row, file && staged])
+  }
+  const stage = createStager(input, staging, add)
   const format = FORMATS_OF_SOURCES[mapping.format]
   for (const source of leftOut) {
     const skip = format.mayBelong(source) ? 'lost' : 'intended'
     yield { kind: 'skipped', skip, entry: { source, line: 1, reason: format.leftOut } }
   }
   for (const [index, snapshot] of snapshots.entries()) {
-    const source = snapshot.sourceName
+    signal?.throwIfAborted()
     yield { kind: 'file' }
+    read = held && { rows: [], findings: [] }
+    const known = held?.take(index)
+    for (const row of known?.rows ?? []) await add(...row)
+    yield* known?.findings ?? []
+    if (known !== undefined) continue
     for await (const item of itemsOf(snapshot)) {
       signal?.throwIfAborted()
       if (item.kind === 'record' || item.kind === 'fault') input.onRecord?.()
-      if (item.kind === 'record') yield* await stage(item, index, snapshot)
-      else if (item.kind === 'fault') {
-        const { line, id, reason } = item
-        const text = item.text === undefined ? undefined : shownInReport(item.text)
-        yield { kind: 'skipped', skip: 'lost', entry: { source, line, id, reason, text } }
-      } else yield { source, ...item }
+      const found = item.kind === 'record' ? await stage(item, index, snapshot) : [itemFinding(item, snapshot)]
+      yield* found
+      read?.findings.push(...found)
     }
+    if (read !== undefined) held?.keep(index, read)
   }
   await file?.flush()
+}
+
+function itemFinding(item: Exclude<SourceItem, SourceRecord>, { sourceName: source }: SourceSnapshot): Finding {
+  if (item.kind !== 'fault') return { source, ...item }
+  const { line, id, reason, text } = item
+  return { kind: 'skipped', skip: 'lost', entry: { source, line, id, reason, text: text && shownInReport(text) } }
 }
 
 export function createSourceReader({ mapping, snapshots, signal }: StageInput) {
@@ -95,7 +123,7 @@ const UNPROVED = 'its text is not found again in the captured bytes, so it is so
 type Stage = (record: SourceRecord, source: number, snapshot: SourceSnapshot) => Promise<readonly Finding[]>
 
 /** Returns a function that stages a record, and gives what is not staged as the source has it. */
-function createStager(input: StageInput, staging: Staging, file: StagedRecordsFile | undefined): Stage {
+function createStager(input: StageInput, staging: Staging, add: Add): Stage {
   const { mapping, snapshots } = input
   const read = createFieldReader(mapping)
   const known = readFieldsOf(mapping)
@@ -120,9 +148,7 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
     }
     const fault = faultOf(staged, mapping)
     if (fault !== undefined) return [...unread, findingOf({ reason: fault, skip: 'lost' }, record, place)]
-    const { offset, bytes } = (await file?.append(staged)) ?? { offset: 0, bytes: 0 }
-    const repeats = same?.first ?? null
-    staging.add({ ...rowOf(record, staged, written), source, identity, digest, repeats, at: offset, bytes })
+    await add({ ...rowOf(record, staged, written), source, identity, digest, repeats: same?.first ?? null }, staged)
     const unproved =
       fields.status === 'source-declared' && !isNoLawOfDay(record)
         ? [{ kind: 'loss', place, reason: UNPROVED } as const]

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
 import { openCorpusHarness, withId } from '#test/support/operator-corpus.ts'
+import { act, ONE } from '#test/law/sources/git/repository.ts'
 import { line, smallMapping } from '#test/support/import.ts'
 import { until } from '#test/support/until.ts'
 
@@ -15,6 +16,7 @@ const IMPORT = 'import --knowledge-base rules --source'
 
 const harness = await openCorpusHarness()
 const { cli, owner, folder } = harness
+const withReport = z.object({ report: z.looseObject({ passages: z.int().min(1) }) })
 const importsRecorded = async (): Promise<number | null> => (await owner.query('select 1 from imports')).rowCount
 
 test('the demo rulebook is captured byte for byte, reported on, and recorded with its trail', async () => {
@@ -165,3 +167,22 @@ test.each([
     expect(await readdir(join(folder, 'store', 'snapshots', 'incoming'))).toEqual([])
   },
 )
+
+test('an import that is killed while it reads is taken over, and gives the same', async () => {
+  const articles = Array.from({ length: 30 }, (_, n) => `\n##### Artículo ${n + 3}\n\nCada casa tiene ${n}.\n`).join('')
+  const text = `${act(ONE)}${articles}`
+  const acts = Array.from({ length: 40 }, (_, n) => [`${n}.md`, [text.replaceAll(/LEY-12|Ley de/g, `L-${n}`)]] as const)
+  const source = corpusOf('killed', Object.fromEntries([...acts, ['source.yaml', ['authorities: { ley: Congreso }']]]))
+  const whole = withReport.parse(await cli.json(IMPORT, source))
+  const running = cli.start(`${IMPORT} ${source}`)
+  await until('the import reads', () => running.stderr().includes('reading records'))
+  running.signal('SIGKILL')
+  expect((await running.ended).code).toBeNull()
+
+  const { stdout, stderr } = await cli.run(`${IMPORT} ${source} --json`)
+  const [, taken] = /files taken over from the interrupted import: (\d+) of 40 /.exec(stderr) ?? []
+  expect(Number(taken)).toBeGreaterThan(0)
+  expect(Number(taken)).toBeLessThan(40)
+  expect(withReport.parse(JSON.parse(stdout)).report).toEqual(whole.report)
+  expect(await readdir(join(folder, 'store', 'snapshots', 'incoming'))).toEqual([])
+})
