@@ -30,4 +30,6 @@ export function stopOnSignal(log: Log, timeoutMs: number, stop: () => Promise<vo
   process.on('SIGTERM', () => begin('SIGTERM'))
   process.on('SIGINT', () => begin('SIGINT'))
   if (process.send !== undefined) process.on('disconnect', () => begin('disconnect'))
+  // A parent may end while this process starts.
+  if (process.send !== undefined && !process.connected) begin('disconnect')
 }
