@@ -54,9 +54,9 @@ class Copier {
     )
   }
 
-  copy(node: MarkupElement, parent: OpenElement | undefined, paragraph?: MarkupElement): OpenElement {
+  copy(node: MarkupElement, parent: OpenElement | undefined, style?: string): OpenElement {
     const { name, line, namespace } = node
-    const own = name === 'p' ? node : paragraph
+    const own = name === 'p' ? valueOf(childNamed(node, 'pPr'), 'pStyle') : style
     const attributes = new Map([...node.attributes, ...this.#stated(node, own)])
     const element = this.builder.element(parent, { name, line, namespace, attributes })
     if (name === 'pPr' && node.parent?.name === 'p') this.#number(node, attributes)
@@ -79,15 +79,15 @@ class Copier {
     return element
   }
 
-  /** What properties and styles say of an element, as attributes. */
-  #stated(node: MarkupElement, paragraph: MarkupElement | undefined): readonly (readonly [string, string])[] {
+  /** What properties and styles say of an element, as attributes. @param style that of its paragraph. */
+  #stated(node: MarkupElement, style: string | undefined): readonly (readonly [string, string])[] {
     const stated: [string, string | undefined][] = []
     const properties = childNamed(node, `${node.name}Pr`)
     switch (node.name) {
       case 'p': {
-        const chain = this.#chain(valueOf(properties, 'pStyle'))
-        const named: readonly string[] = chain.map((style) => foldKey(valueOf(style, 'name') ?? ''))
-        const outlines = [properties, ...chain.map((style) => childNamed(style, 'pPr'))].map((each) =>
+        const chain = this.#chain(style)
+        const named: readonly string[] = chain.map((one) => foldKey(valueOf(one, 'name') ?? ''))
+        const outlines = [properties, ...chain.map((one) => childNamed(one, 'pPr'))].map((each) =>
           valueOf(each, 'outlineLvl'),
         )
         const outline = outlines.find((each) => each !== undefined)
@@ -99,7 +99,7 @@ class Copier {
         break
       }
       case 'r': {
-        const says = (name: string): MarkupElement | undefined => this.#property(node, paragraph, name)
+        const says = (name: string): MarkupElement | undefined => this.#property(node, style, name)
         const isHidden =
           isOn(says('vanish')) || isOn(says('specVanish')) || Number(attribute(says('sz'), 'val') ?? 20) <= 2
         const isStruck = isOn(says('strike')) || isOn(says('dstrike')) || childNamed(properties, 'del') !== undefined
@@ -135,12 +135,10 @@ class Copier {
   }
 
   /** A property of a run: its own, else that of its style, of its paragraph's, or of the document. */
-  #property(run: MarkupElement, paragraph: MarkupElement | undefined, name: string): MarkupElement | undefined {
+  #property(run: MarkupElement, style: string | undefined, name: string): MarkupElement | undefined {
     const own = childNamed(run, 'rPr')
-    const chain = [valueOf(own, 'rStyle'), valueOf(childNamed(paragraph, 'pPr'), 'pStyle')].flatMap((id) =>
-      this.#chain(id),
-    )
-    return [own, ...chain.map((style) => childNamed(style, 'rPr')), this.#defaults]
+    const chain = [valueOf(own, 'rStyle'), style].flatMap((id) => this.#chain(id))
+    return [own, ...chain.map((each) => childNamed(each, 'rPr')), this.#defaults]
       .map((properties) => childNamed(properties, name))
       .find((found) => found !== undefined)
   }

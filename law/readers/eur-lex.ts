@@ -89,7 +89,8 @@ function lineRole(element: MarkupElement): Role {
   if (has('grid-list') || isEnumerated(element)) return { is: 'item', mark: '' }
   if (has('grid-list-column-1', 'no-parag')) return lead()
   if (has('grid-list-column-2', 'inline-element')) return { is: 'inline' }
-  if (element.name === 'td' && element.parent !== undefined && isEnumerated(element.parent))
+  // A longer row is looked at once, not for each of its cells.
+  if (element.name === 'td' && element.place <= 3 && element.parent !== undefined && isEnumerated(element.parent))
     return numberedCell(element)
   if (has(...FOLLOWING, 'eli-title', ...ANNEX_TITLES, 'title-doc-first', 'title-doc-last')) return { is: 'heading' }
   return pageRole(element)
