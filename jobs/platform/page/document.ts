@@ -41,7 +41,7 @@ export function renderDocument(title: string, body: Markup, reviewOf?: string): 
  */
 export function reviewTools(kinds: readonly (readonly [value: string, name: string])[]): Markup {
   return html`<div id="tools" role="search" hidden>
-    <label>Find <input id="find" type="search" placeholder="words or a label" /></label>
+    <label>Find <input id="find" type="search" placeholder="words, a label, a document" /></label>
     <label
       >Kind
       <select id="kind">

@@ -137,30 +137,12 @@ function cardsOf(
   idOf: (change: NamedChange) => string,
 ): readonly Card[] {
   const { redated, rest } = redatedIn(changes, placed)
-  const compared = comparedWithOrigin(rest)
-  const cards = rest.map((change, at) => {
-    const [place, shown = change] = [placed(change), compared[at]]
-    const kinds = kindsOf(shown)
-    return { ordinal: place?.ordinal ?? -1, rank: rankOf(kinds), kinds, markup: card(shown, idOf(change), place) }
+  const cards = rest.map((change) => {
+    const place = placed(change)
+    const kinds = kindsOf(change)
+    return { ordinal: place?.ordinal ?? -1, rank: rankOf(kinds), kinds, markup: card(change, idOf(change), place) }
   })
   return [...cards, ...redatedCards(redated, idOf)].sort((a, b) => a.rank - b.rank || a.ordinal - b.ordinal)
-}
-
-/**
- * Where provisions are numbered anew, compares a text with itself under the label that it had, and shows one whose
- * number another text had, and left, as added.
- */
-function comparedWithOrigin(changes: readonly NamedChange[]): readonly NamedChange[] {
-  const ofTexts = changes.filter(isOfPassage).filter(({ kind }) => kind === 'passages_changed')
-  const before = new Map(ofTexts.map((change) => [change.before?.text, change.label]))
-  const after = new Set(ofTexts.map((change) => change.after?.text))
-  return changes.map((change) => {
-    if (!isOfPassage(change) || change.before?.text === undefined || change.after?.text === undefined) return change
-    const [{ text: had, ...left }, { text, ...right }] = [change.before, change.after]
-    const label = before.get(text)
-    if (label !== undefined) return { ...change, before: { ...left, label }, after: { ...right, label: change.label } }
-    return after.has(had) ? { ...change, kind: 'passages_added', before: {} } : change
-  })
 }
 
 const TITLES: Readonly<Partial<Record<NamedChange['kind'], string>>> = {

@@ -88,26 +88,3 @@ test('a long run of equal words is cut between words, and between signs where th
   const signs = '合同'.repeat(300)
   expect(shownOf(`old ${signs} old`, `new ${signs} new`)).toMatch(/<\/ins> (合同)+合? … 同?(合同)+ <del>/)
 })
-
-test('a provision that only has another number is compared with the text that it was, and warns of nothing', () => {
-  const texts = ['A keeper lights the lamps.', 'A keeper must tell the office.', 'A keeper may leave at noon.']
-  // The first is new, the second and third were the first and second.
-  const now = ['A ship must not wait.', ...texts]
-  const changes = texts.map((text, n) => ({
-    ...changeOf('passages_added', testPassage(n)),
-    kind: 'passages_changed' as const,
-    before: { text },
-    after: { text: now[n] ?? '' },
-  }))
-  const { source } = changesSection(CHANGED_REPORT, changes)
-  const cards = source.replaceAll(/\s+/g, ' ').match(/<article.*?<\/article>/g) ?? []
-  expect(cards.join('')).not.toMatch(/changes(?: and|:)/)
-  expect(cards.map((each) => /data-kinds="([^"]*)"/.exec(each)?.[1])).toEqual([
-    'passages_added',
-    'passages_changed',
-    'passages_changed',
-  ])
-  expect(cards[0]).toContain('A ship must not wait.')
-  for (const n of [1, 2])
-    expect(cards[n]).toContain(`label: <del><bdi>Rule ${n - 1}</bdi></del> → <ins><bdi>Rule ${n}<`)
-})
