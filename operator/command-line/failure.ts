@@ -2,6 +2,7 @@ import { CommanderError } from 'commander'
 import { ConfigError } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
+import { sqliteFault } from '#core/platform/sqlite-fault.ts'
 
 /** Invalid arguments of a command: exit code 2. */
 export class UsageError extends Error {
@@ -84,9 +85,6 @@ function pathOf(error: unknown): string {
     : 'a file of the artifact store'
 }
 
-/** SQLITE_FULL (https://www.sqlite.org/rescode.html#full): the disk under a SQLite file has no space left. */
-const SQLITE_FULL = 13
-
 /**
  * Messages of the driver, without a code, when the server closes the connection, does not answer, or is not Postgres.
  */
@@ -95,6 +93,6 @@ const NO_DATABASE =
 
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0])
-  if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_FULL) return 'ENOSPC'
+  if (sqliteFault(error) === 'full') return 'ENOSPC'
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

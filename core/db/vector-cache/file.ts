@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { NO_DATABASE_FILE, sqliteFault } from '#core/platform/sqlite-fault.ts'
 
 /** "EVVC" in ASCII; with the number of the layout it tells a file of this cache from any other. */
 const APPLICATION_ID = 0x45565643
@@ -31,20 +32,7 @@ create table vector (id integer primary key, checksum integer not null, value bl
 pragma application_id = ${APPLICATION_ID};
 pragma user_version = ${LAYOUT};`
 
-const SQLITE_BUSY = 5
-const SQLITE_LOCKED = 6
-const SQLITE_CORRUPT = 11
-const SQLITE_NOTADB = 26
-
-const sqliteError = z.object({ errcode: z.int() }).transform(({ errcode }) => errcode & 0xff)
 const pragmaRow = z.record(z.string(), z.number())
-
-/** `busy`: another process writes; the same call may succeed later. `damaged`: the file is not readable as a cache. */
-export function sqliteFault(error: unknown): 'busy' | 'damaged' | 'other' {
-  const code = sqliteError.safeParse(error).data
-  if (code === SQLITE_BUSY || code === SQLITE_LOCKED) return 'busy'
-  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB ? 'damaged' : 'other'
-}
 
 /** Opens or creates the file. A damaged file, or one of another program or layout, is replaced by an empty one. */
 export function openCacheFile(path: string, busyTimeoutMs: number): DatabaseSync {
@@ -63,7 +51,7 @@ export function removeCacheFile(path: string): void {
 }
 
 class ForeignFile extends Error {
-  readonly errcode = SQLITE_NOTADB
+  readonly errcode = NO_DATABASE_FILE
 }
 
 function opened(path: string, busyTimeoutMs: number): DatabaseSync {

@@ -2,13 +2,13 @@ import { globSync, readFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { deserialize, serialize } from 'node:v8'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { sqliteFault } from '#core/platform/sqlite-fault.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 
 /** What reads: neither a release nor a commit tells a changed checkout. */
 const PROGRAM = '../../../{package.json,{core,law}/**/*.{ts,json}}'
 const SCHEMA = `pragma locking_mode=exclusive; pragma synchronous=0;pragma max_page_count=${IMPORT_BOUNDS.readPagesMax};
 begin exclusive; create table if not exists read_file (at integer primary key, digest blob, held blob) strict; commit`
-const BUSY = 5
 
 /**
  * Opens what an interrupted import has read, so that the next one by this program and with the same `about` reads the
@@ -31,7 +31,7 @@ export function openReadFiles<Read>(path: string, about: unknown) {
     try {
       return connection && use(connection)
     } catch (error) {
-      close(error instanceof Error && 'errcode' in error && error.errcode === BUSY)
+      close(sqliteFault(error) === 'busy')
       return undefined
     }
   }

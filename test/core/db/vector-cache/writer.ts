@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
-import { sqliteFault } from '#core/db/vector-cache/file.ts'
+import { sqliteFault } from '#core/platform/sqlite-fault.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from './entries.ts'
 
 /** Writes batches of entries until it is killed or its test ends. Sends the number written: `<path> <first entry>`. */
