@@ -10,11 +10,10 @@ import type { SELECTIVITIES } from '../corpus.ts'
 import type { install } from '../installation.ts'
 import type { untilSettled } from '../ledger.ts'
 import type { drive, during } from '../load.ts'
-import { questionOf, type openRaw, type openRawSearch } from '../paths.ts'
-import { KNOWLEDGE_BASE, type admitCaller, type createBase, type publishArtifact } from '../publish.ts'
+import type { openRaw, openRawSearch } from '../paths.ts'
+import type { admitCaller, createBase, publishArtifact } from '../publish.ts'
 import type { builtArtifact } from '../run.ts'
 import type { inventTasks } from '../tasks.ts'
-import type { Query } from '../source.ts'
 import { orderSchema, standOptionsSchema, type Ready, type Searched, type StandOrder } from './messages.ts'
 
 /**
@@ -32,6 +31,8 @@ const benchSchema = z.object({
   admitCaller: aFunction<typeof admitCaller>(),
   openRawSearch: aFunction<typeof openRawSearch>(),
   openRaw: aFunction<typeof openRaw>(),
+  TOP_K: z.number(),
+  KNOWLEDGE_BASE: z.string(),
   drive: aFunction<typeof drive>(),
   during: aFunction<typeof during>(),
   untilSettled: aFunction<typeof untilSettled>(),
@@ -65,7 +66,9 @@ async function startBare(key: string): Promise<string> {
   const { gateway, owner, settings: to } = installation
   await owner.query('create table bare_requests (id uuid primary key, asked jsonb, settled_at timestamptz)')
   await owner.query('grant select, insert, update on bare_requests to public')
-  const request = JSON.stringify({ ...questionOf(queries[0] as Query, selectivity), knowledge_base: KNOWLEDGE_BASE })
+  const [query] = queries
+  if (query === undefined) throw new Error('there are no questions')
+  const request = JSON.stringify({ query: query.text, top_k: bench.TOP_K, knowledge_base: bench.KNOWLEDGE_BASE })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const reply = await fetch(`${gateway.baseUrl}/v1/retrieve`, { method: 'POST', headers, body: request })
   const file = join(dataDir, 'reply.json')
