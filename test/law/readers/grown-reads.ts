@@ -4,12 +4,12 @@ import { docxOf, paragraph, pdfOf, zipOf } from './files.ts'
 import { ONE_OF_EACH } from './samples.ts'
 
 /** Reads files of every format that repeat one thing, and prints the names of those that cost too much, as JSON. */
-const BYTES = 16_384
-const GROWTH = 4
-/** Of processor time: linear cost grows by 4, quadratic by 16. A shorter time than the second counts as that. */
-const GROWTH_MAX = 8
+const BYTES = 8_192
+const GROWTH = 8
+/** Of processor time: linear cost grows by 8, quadratic by 64. A shorter time than the second counts as that. */
+const GROWTH_MAX = 24
 const NOISE_MS = 8
-const ATTEMPTS_MAX = 5
+const ATTEMPTS_MAX = 8
 /** 5 s a MB. */
 const MS_MAX = (5_000 * GROWTH * BYTES) / 2 ** 20
 
