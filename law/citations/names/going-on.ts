@@ -31,7 +31,7 @@ export function asItStands(
 ): ActMention {
   const own = COUNTRIES.get(familyOf(mention.act)) ?? jurisdictions
   const isUnknown = mention.act.startsWith('name:') || own === undefined
-  const from = isUnknown ? at : beforeForeign(tokens, at, own)
+  const from = isUnknown ? at : beforeForeign(tokens, at, own, isName)
   const capital = isForeign ? afterCapital(tokens, mention.end, isName) : undefined
   const goesOn = isUnknown ? longerName(tokens, mention.end) : afterGoingOn(tokens, at, mention, own, isName)
   const end = goesOn ?? capital
@@ -61,13 +61,18 @@ function afterForeignPlace(tokens: TokenStream, at: number, own: readonly string
 export const NOT_IN_FORCE: ReadonlySet<string> = new Set(NAMES.not_in_force.split(' '))
 
 /** `the Spanish Civil Code`, `Ireland's Data Protection Act`: where a foreign place before the name begins. */
-function beforeForeign(tokens: TokenStream, at: number, own: readonly string[]): number {
+function beforeForeign(
+  tokens: TokenStream,
+  at: number,
+  own: readonly string[],
+  isName: (at: number) => boolean,
+): number {
   const linked = tokens.reads(at - 1, 'de', 'du', 'of', 'des', 'der', 'del', 'di', 'van', '.') ? at - 2 : at - 1
   const former = tokens.reads(linked, 'the', 'du') ? linked - 1 : linked
   if (NOT_IN_FORCE.has(tokens.text(former))) return former
-  // `DDR-StGB`, `E-BGB`: one word.
-  const isJoined =
-    tokens.reads(at - 1, '-') && tokens.isGlued(at) && tokens.isGlued(at - 1) && tokens.isCapitalised(at - 2)
+  // `DDR-StGB`, `E-BGB`, `TMG/TTDSG`: one word.
+  const isDashed = tokens.reads(at - 1, '-') || (tokens.reads(at - 1, '/') && !isName(at - 2))
+  const isJoined = isDashed && tokens.isGlued(at) && tokens.isGlued(at - 1) && tokens.isCapitalised(at - 2)
   if (isJoined && !isOwn(readPlace(tokens, at - 2)?.codes ?? new Set(), own)) return at - 2
   const isOwned = tokens.reads(at - 1, 's') && tokens.reads(at - 2, "'")
   // `österr. StGB`: an abbreviation.
@@ -91,7 +96,7 @@ function afterGoingOn(
   return place ?? named ?? afterBracket(tokens, at, end, own) ?? afterCompound(tokens, end, isName)
 }
 
-/** Countries whose codes stand in brackets beside the name of an act. */
+/** Countries whose codes stand beside the name of an act. */
 const CODES = new Set([...MEMBERS, 'GB', 'US', 'CA', 'AU', 'NZ', 'CH', 'JE', 'GG', 'IM'])
 
 function isApplied({ text }: { readonly text: string }): boolean {
@@ -106,8 +111,11 @@ function afterPlace(tokens: TokenStream, end: number, own: readonly string[]): n
   // `in` and `to` alone tell where something happens.
   if (tokens.reads(end, 'as', 'in', 'to', 'au', 'en', 'it') && !tokens.slice(end, index).some(isApplied))
     return undefined
-  const isCode = isBracketed && tokens.reads(index + 1, ')') && CODES.has(tokens.raw(index))
-  const place = isCode && !isOwn(new Set([tokens.raw(index)]), own) ? index + 1 : afterForeignPlace(tokens, index, own)
+  // Capitals tell nothing after a name in capitals.
+  const isAlone = isBracketed ? tokens.reads(index + 1, ')') : index === end && /\p{Ll}/u.test(tokens.raw(end - 1))
+  const isCode = isAlone && CODES.has(tokens.raw(index)) && !isOwn(new Set([tokens.raw(index)]), own)
+  const joined = tokens.reads(index + 1, '-') && tokens.isGlued(index + 1) ? index + 2 : index
+  const place = isCode ? index + 1 : (afterForeignPlace(tokens, index, own) ?? afterForeignPlace(tokens, joined, own))
   return place === undefined || !isBracketed ? place : tokens.skip(place, ')')
 }
 
@@ -138,7 +146,8 @@ function afterCompound(tokens: TokenStream, end: number, isName: (at: number) =>
   if (tokens.reads(end, 'a') && tokens.reads(end + 1, '.') && tokens.reads(end + 2, 'f'))
     return tokens.skip(end + 3, '.')
   if (tokens.reads(end, 'alte', 'alter', 'fruhere', 'fruherer') && tokens.reads(end + 1, 'fassung')) return end + 2
-  if (tokens.reads(end, 'entwurf') || /^(?:aF|CH|LI|LU|DDR|\p{Lu}\p{Ll}+[VGO])$/u.test(tokens.raw(end))) return end + 1
+  if (tokens.reads(end, 'entwurf') || /^(?:aF|CH|FL|LI|LU|DDR|\p{Lu}\p{Ll}+[VGO])$/u.test(tokens.raw(end)))
+    return end + 1
   const dash = tokens.reads(end, '-', '–', '/', '_', '+') ? end : undefined
   if (dash === undefined || isName(end + 1)) return undefined
   const isJoined = tokens.isGlued(end) && tokens.isGlued(end + 1) && tokens.isWord(end + 1)

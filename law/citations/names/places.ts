@@ -13,6 +13,10 @@ const NO_COUNTRIES = new Set(
 /** Letters that a name of a country loses before the ending of its adjective, and those that must stay. */
 const TRIMMED_MAX = 3
 const STEM_MIN = 4
+/** Languages of many countries; the table has their adjectives. */
+const WORLD = new Set(['ar', 'en', 'es', 'fr', 'pt'])
+/** One word; `finés` is a word of English. */
+const LANGUAGE_NAME = /^(?!fines$)\p{L}{5,}$/u
 /** Endings of adjectives and their inflections: `belge`, `Spanish`, `schweizerischen`, `senegalais`, `argentino`. */
 const ENDINGS =
   /^(?:(?:es)?isch(?:e[mnrs]?)?|i?an[aos]?|i?en(?:nes?|s)?|ea?n(?:ne)?|ain(?:es?|s)?|[aio]|es?|[aeio]s|n|ens?[eio]|ino|ina|es[aei]?|(?:oi|ai)s(?:es?)?|i?sh|er|er?n?isc?h(?:e[mnrs]?)?|isc?h(?:e[mnrs]?)?|(?:i|en|an)?sk(?:[aei]|t|ie?go|iej|eho|ej|ega)?|ol[aeio]?s?|i?que|aki?|ais|ese|ian[aio]|ich?e)?$/
@@ -39,6 +43,19 @@ interface Places {
 
 let known: Places | undefined
 
+/** Names of languages that are a country's first, which are its adjectives too: `malgache`, `griego`, `Turkse`. */
+function* languageNames(codes: readonly string[]): Generator<readonly [name: string, code: string]> {
+  const shown = LANGUAGES.map((each) => new Intl.DisplayNames(each, { type: 'language', fallback: 'none' }))
+  for (const code of codes) {
+    const { language } = new Intl.Locale(`und-${code}`).maximize()
+    if (WORLD.has(language) || new Intl.Locale(language).maximize().region !== code) continue
+    for (const names of shown) {
+      const name = fold(names.of(language) ?? '')
+      if (LANGUAGE_NAME.test(name)) yield [name, code]
+    }
+  }
+}
+
 /** Names of countries in every language by ISO 3166 code, as Unicode's CLDR has them, and the tables above. */
 function places(): Places {
   if (known !== undefined) return known
@@ -58,6 +75,10 @@ function places(): Places {
       for (let cut = 0; cut <= TRIMMED_MAX && !name.includes(' ') && name.length - cut >= STEM_MIN; cut += 1)
         put(stems, name.slice(0, name.length - cut), code)
     }
+  }
+  for (const [name, code] of languageNames(codes)) {
+    put(names, name, code)
+    put(stems, name.replace(/(?<=.{5})o$/, ''), code)
   }
   const beginnings: [string, string][] = []
   const table = (lines: Readonly<Record<string, string>>, mark: string): void => {
