@@ -63,7 +63,12 @@ const SHOWN: readonly (readonly [title: string, ...words: readonly string[]])[] 
     'The fee for a licence is [-ten-][+twenty+] crowns',
   ],
   ['Repealed', 'Repealed Act, § 1 Fee · en · in force from 2024-02-01 in force to: [-none-] → [+2025-12-31+]'],
-  ['Renumbered', 'label: [-Renumbered Act, § 1 Register-] → [+Renumbered Act, § 1 Purpose+]', '1 × passage added'],
+  [
+    'Renumbered',
+    'passage added Renumbered Act, § 1 Purpose · en · in force from 2024-02-01 This act is about registers.',
+    'label: [-Renumbered Act, § 1 Register-] → [+Renumbered Act, § 2 Register+]',
+    'label: [-Renumbered Act, § 2 Inspection-] → [+Renumbered Act, § 3 Inspection+]',
+  ],
   [
     'Consolidated',
     'in force from another day Consolidated Act, § 1 Fee · en · in force from 2024-02-01 → 2026-01-01',
@@ -147,7 +152,7 @@ test('honest edits pass, and the page says in few words what each changes', asyn
   expect(head).toContain('Passed, with changes')
   for (const [title, ...words] of SHOWN) for (const word of words) expect(about(title)).toContain(word)
   // Nobody reads a warning where no word is another.
-  for (const title of ['Annexed', 'Repealed', 'Loi']) expect(about(title)).not.toContain('! ')
+  for (const title of ['Annexed', 'Renumbered', 'Repealed', 'Loi']) expect(about(title)).not.toContain('! ')
   expect(about('The import') + about('Texts that stay equal')).toContain('3 × snapshot changed, text equal')
   const accepted = /--accept ([\w,]+)/.exec(await harness.refusal(...signing(second)))?.[1] ?? ''
   await harness.cli.json(...signing(second), '--accept', accepted)

@@ -137,12 +137,37 @@ function cardsOf(
   idOf: (change: NamedChange) => string,
 ): readonly Card[] {
   const { redated, rest } = redatedIn(changes, placed)
-  const cards = rest.map((change) => {
-    const place = placed(change)
-    const kinds = kindsOf(change)
-    return { ordinal: place?.ordinal ?? -1, rank: rankOf(kinds), kinds, markup: card(change, idOf(change), place) }
+  const compared = comparedWithOrigin(rest)
+  const cards = rest.map((change, at) => {
+    const [place, shown = change] = [placed(change), compared[at]]
+    const kinds = kindsOf(shown)
+    return { ordinal: place?.ordinal ?? -1, rank: rankOf(kinds), kinds, markup: card(shown, idOf(change), place) }
   })
   return [...cards, ...redatedCards(redated, idOf)].sort((a, b) => a.rank - b.rank || a.ordinal - b.ordinal)
+}
+
+/**
+ * Where provisions are numbered anew, compares a text with itself under the label that it had, and shows one whose
+ * number another text had, and left, as added.
+ */
+function comparedWithOrigin(changes: readonly NamedChange[]): readonly NamedChange[] {
+  const ofTexts = changes.filter(isOfPassage)
+  const origins = new Map(ofTexts.map((change) => [change.before?.text, change]))
+  const kept = new Set(ofTexts.map((change) => change.after?.text))
+  return changes.map((change) => {
+    if (!isOfPassage(change) || change.after?.text === undefined) return change
+    const { text, ...after } = { label: change.label, ...change.after }
+    const shown = { ...change, label: String(after.label) }
+    const origin = origins.get(text)
+    if (origin === undefined) {
+      const isNew = change.before?.text !== undefined && kept.has(change.before.text)
+      return isNew ? { ...shown, kind: 'passages_added', before: {}, after: { text } } : change
+    }
+    const had = Object.entries({ label: origin.label, ...origin.before }).filter(([field]) => field in after)
+    const before = Object.fromEntries(had)
+    const both = Object.fromEntries(Object.entries(after).filter(([field]) => field in before))
+    return { ...shown, kind: 'passages_changed', before, after: both }
+  })
 }
 
 const TITLES: Readonly<Partial<Record<NamedChange['kind'], string>>> = {
