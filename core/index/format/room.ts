@@ -82,7 +82,7 @@ async function copiesIn(root: string): Promise<readonly Copy[]> {
 }
 
 /** Returns no names where there is no such folder. */
-async function namesIn(folder: string): Promise<readonly string[]> {
+export async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch(() => [])
 }
 

@@ -1,10 +1,11 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { openEngineClient } from '#core/engine/client.ts'
 import { heldVersions, removeIndexes } from '#core/engine/index-writer.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import { readSignedManifest } from '#core/index/format/manifest.ts'
+import { namesIn } from '#core/index/format/room.ts'
 import type { ArtifactStore, SignedStore } from '#core/index/format/store.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { endedBuilds, recentlyEndedBuilds } from '#core/db/builds.ts'
@@ -13,6 +14,7 @@ import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 import { removeArtifact, removeUnfinished } from '#jobs/version-build/row-files.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
+import { removeReadFiles } from '#law/import/staging/read-files.ts'
 
 export interface GarbageCollectionDeps {
   readonly database: Database
@@ -107,6 +109,9 @@ async function indexInUse(store: SignedStore, versionId: string) {
   return signed?.manifest.engine?.index
 }
 
+/** Besides, what an interrupted import has read. */
+const TEMPORARY = /\.tmp$|^read-.+\.sqlite$/
+
 /** Snapshots are in folders named after the first two digits of their SHA-256. Work of a capture is a folder. */
 async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
   const snapshots = dirname(dirname(store.snapshotFile('any')))
@@ -117,21 +122,17 @@ async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
   ]
   let removed = 0
   for (const folder of folders) {
-    for (const name of (await namesIn(folder)).filter((each) => each.endsWith('.tmp'))) {
+    for (const name of (await namesIn(folder)).filter((each) => TEMPORARY.test(each))) {
       const path = join(folder, name)
       const writtenAtMs = await stat(path).then(
         (found) => found.mtimeMs,
         () => Date.now(),
       )
       if (Date.now() - writtenAtMs < JOB_BOUNDS.garbageFilesOlderThanMs) continue
-      await rm(path, { recursive: true, force: true })
+      if (name.endsWith('.tmp')) await rm(path, { recursive: true, force: true })
+      else if (!removeReadFiles(path)) continue
       removed++
     }
   }
   return removed
-}
-
-/** Returns no names where there is no such folder. */
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(() => [])
 }

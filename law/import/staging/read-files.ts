@@ -5,6 +5,18 @@ import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { sqliteFault } from '#core/platform/sqlite-fault.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 
+/** Removes what an interrupted import kept, unless an import has it open. @returns whether it did. */
+export function removeReadFiles(path: string): boolean {
+  try {
+    using connection = new DatabaseSync(path)
+    connection.exec('begin exclusive')
+  } catch (error) {
+    if (sqliteFault(error) !== 'damaged') return false
+  }
+  for (const each of [path, `${path}-journal`]) rmSync(each, { force: true })
+  return true
+}
+
 /** What reads: neither a release nor a commit tells a changed checkout. */
 const PROGRAM = '../../../{package.json,{core,law}/**/*.{ts,json}}'
 const SCHEMA = `pragma locking_mode=exclusive; pragma synchronous=0;pragma max_page_count=${IMPORT_BOUNDS.readPagesMax};

@@ -8,6 +8,7 @@ import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { collectGarbage } from '#jobs/worker/maintenance/collect-garbage.ts'
+import { openReadFiles } from '#law/import/staging/read-files.ts'
 import { keepBlocks } from '#law/sources/capture.ts'
 import { demoCorpus, silent, openJobsHarness } from '#test/support/jobs.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from '#test/core/db/vector-cache/entries.ts'
@@ -58,6 +59,7 @@ const present = ({ work, unfinished, artifact }: Leftovers): Record<keyof Leftov
   artifact: existsSync(artifact),
 })
 const LONG_AGO_MS = 3_600_000
+const old = new Date(Date.now() - JOB_BOUNDS.garbageFilesOlderThanMs - 60_000)
 
 test.each(['queued', 'running', 'retrying'])(
   'nothing of a build that is %s is touched, however long it has been silent',
@@ -100,7 +102,6 @@ test('a temporary file of a capture goes once nobody wrote to it for a day; snap
   const [abandoned, written] = [`${snapshot}.${randomUUID()}.tmp`, `${snapshot}.${randomUUID()}.tmp`]
   mkdirSync(dirname(snapshot), { recursive: true })
   for (const path of [snapshot, abandoned, written]) writeFileSync(path, 'bytes')
-  const old = new Date(Date.now() - JOB_BOUNDS.garbageFilesOlderThanMs - 60_000)
   for (const path of [snapshot, abandoned]) utimesSync(path, old, old)
   expect(await collect()).toBe(1)
   expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])
@@ -108,7 +109,6 @@ test('a temporary file of a capture goes once nobody wrote to it for a day; snap
 
 test('what a killed capture had received goes once nobody wrote to it for a day', async () => {
   const incoming = dirname(harness.store.incomingFile('any'))
-  const old = new Date(Date.now() - JOB_BOUNDS.garbageFilesOlderThanMs - 60_000)
   const killed = keepBlocks(
     harness.store,
     async (keep) => {
@@ -121,13 +121,23 @@ test('what a killed capture had received goes once nobody wrote to it for a day'
   await expect(killed).rejects.toThrow('collected 1')
 })
 
+test('what an interrupted import has read goes once nobody wrote to it for a day, unless it is open', async () => {
+  const [open = '', left = ''] = ['open', 'left'].map((name) => harness.store.incomingFile(`read-${name}.sqlite`))
+  const held = [open, left].map((path) => openReadFiles(path, 'law'))
+  held[1]?.close(true)
+  expect(await collect()).toBe(0)
+  for (const path of [open, left]) utimesSync(path, old, old)
+  expect(await collect()).toBe(1)
+  expect([open, left].map((path) => existsSync(path))).toEqual([true, false])
+  held[0]?.close(false)
+})
+
 test('what a killed capture sorted for a build goes once nobody wrote to it for a day', async () => {
   const [abandoned, written] = [randomUUID(), randomUUID()].map((id) => `${harness.store.workFolder(id)}.tmp`)
   for (const path of [abandoned, written]) {
     mkdirSync(path ?? '', { recursive: true })
     writeFileSync(join(path ?? '', 'passages.jsonl'), 'bytes')
   }
-  const old = new Date(Date.now() - JOB_BOUNDS.garbageFilesOlderThanMs - 60_000)
   utimesSync(abandoned ?? '', old, old)
   expect(await collect()).toBe(1)
   expect([abandoned, written].map((path) => existsSync(path ?? ''))).toEqual([false, true])
