@@ -66,7 +66,8 @@ export async function withImportedCorpus<T>(context: ImportContext, use: (import
   const staging = ending.use(openStaging(join(workFolder, `staging.${fence.attempt}.sqlite`)))
   let records = 0
   const onRecord = (): void => context.progress.at((records += 1), 0)
-  const input = { knowledgeBaseId, mapping, snapshots, leftOut, signal, onRecord }
+  const isBuild = context.accept === undefined
+  const input = { knowledgeBaseId, mapping, snapshots, leftOut, signal, onRecord, isBuild }
   const held = heldFiles(join(workFolder, 'read.sqlite'), input)
   ending.defer(() => held?.close(signal.aborted))
   const report = await withStagedRecordsFile(recordsPath, (file) => readSources({ ...input, held }, staging, file))

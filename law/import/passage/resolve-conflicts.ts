@@ -61,7 +61,7 @@ export function* findContradictions(staging: Staging, { mapping, snapshots }: St
  * operator should look at, and revisions that overlap where the mapping does not say what a revision replaces.
  * @throws OperatorError for an id that too many records have.
  */
-export function* orderRecords(staging: Staging, { mapping, snapshots }: StageInput): Generator<Finding> {
+export function* orderRecords(staging: Staging, { mapping, snapshots, isBuild }: StageInput): Generator<Finding> {
   const revises = revisesOf(mapping)
   const locate: Locate = (location) => locationOf(snapshots, location)
   for (const { record, isRepetition, other } of readLeftOut(staging)) {
@@ -86,6 +86,7 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: StageInp
   const confirmed = new Map(Object.entries(mapping.repeated_labels).map(([label, texts]) => [foldKey(label), texts]))
   for (const name of readRepeatedNames(staging))
     yield repeatedNameFinding(name, (label) => confirmed.get(foldKey(label)) ?? 0, locate)
+  if (isBuild === true) return
   for (const notice of noticesOf(staging, revises)) {
     const message = [notice.message, ...notice.others.map((each) => shownLocation(locate(each)))].join(', ')
     yield warningFinding(notice, message, locate)

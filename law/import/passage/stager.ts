@@ -34,6 +34,8 @@ export interface StageInput {
   readonly signal?: AbortSignal | undefined
   readonly onRecord?: () => void
   readonly held?: ReturnType<typeof heldFiles>
+  /** Nobody reads what the kept records hold, because the report of the import has it. */
+  readonly isBuild?: boolean
 }
 
 type Add = (row: Omit<StagedRow, 'at' | 'bytes'>, staged: StagedRecord | undefined) => Promise<void>
