@@ -46,11 +46,7 @@ export async function lacks(database: Queryable, { reservation, audit }: Confirm
   }
 }
 
-export const copiedSchema = auditHeadSchema.extend({
-  at: z.coerce.date(),
-  action: z.string(),
-  subject: z.string(),
-})
+export const copiedSchema = auditHeadSchema.extend({ at: z.coerce.date(), action: z.string(), subject: z.string() })
 /** An audit entry as it is kept beside Postgres. */
 export type CopiedEntry = z.infer<typeof copiedSchema>
 

@@ -174,10 +174,7 @@ function randomUnit(dimensions: number): Float32Array {
 /** SHA-256 over the canonical JSON of each document. */
 export function createDocumentsDigest() {
   const hash = createHash('sha256')
-  return {
-    add: (source: object) => void hash.update(`${canonicalJson(source)}\n`),
-    hex: () => hash.digest('hex'),
-  }
+  return { add: (source: object) => void hash.update(`${canonicalJson(source)}\n`), hex: () => hash.digest('hex') }
 }
 
 /**

@@ -115,10 +115,7 @@ const hitsSchema = z.object({
   _shards: shardsSchema,
   hits: z.object({
     hits: z.array(
-      z.object({
-        _score: z.number(),
-        fields: z.object({ row: z.tuple([z.int()]), digest: z.tuple([z.string()]) }),
-      }),
+      z.object({ _score: z.number(), fields: z.object({ row: z.tuple([z.int()]), digest: z.tuple([z.string()]) }) }),
     ),
   }),
 })

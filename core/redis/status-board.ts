@@ -29,14 +29,7 @@ const reportSchema = z.object({
   not_served: z.array(z.object({ knowledge_base: z.string(), reason: z.string().nullable() })).default([]),
   nodes: z.array(nodeSchema).readonly().default([]),
   near_limits: z
-    .array(
-      z.object({
-        entitlement_id: z.string(),
-        day: z.number(),
-        month: z.number(),
-        tightened: z.boolean(),
-      }),
-    )
+    .array(z.object({ entitlement_id: z.string(), day: z.number(), month: z.number(), tightened: z.boolean() }))
     .readonly()
     .default([]),
   /** Seconds since the last success of each maintenance task. */

@@ -71,11 +71,7 @@ export const JOBS_VARIABLES = {
   ...ENGINE_SETTINGS,
   LOG_LEVEL,
   ...TRACING_SETTINGS,
-  TRACE_DIR: {
-    ...TRACE_DIR,
-    schema: optional(TRACE_DIR.schema),
-    fallback: 'trace in ARTIFACT_STORE',
-  },
+  TRACE_DIR: { ...TRACE_DIR, schema: optional(TRACE_DIR.schema), fallback: 'trace in ARTIFACT_STORE' },
   SOURCE_ROOTS,
   CAPTURE_WEBHOOK_URL: {
     schema: optional(z.url({ protocol: /^https?$/ })),
@@ -153,12 +149,7 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
 }
 
 /** Variables of the process of a capture, which reads what others wrote, and so has no key that signs. */
-const CAPTURE_VARIABLES = {
-  DATABASE_URL,
-  ...STORE_SETTINGS,
-  SOURCE_ROOTS,
-  LOG_LEVEL,
-} as const satisfies Variables
+const CAPTURE_VARIABLES = { DATABASE_URL, ...STORE_SETTINGS, SOURCE_ROOTS, LOG_LEVEL } as const satisfies Variables
 export type CaptureConfig = ConfigOf<typeof CAPTURE_VARIABLES>
 
 export function captureConfig(environment: NodeJS.ProcessEnv): CaptureConfig {

@@ -186,11 +186,7 @@ function assistEnvironment(assist: Assist | undefined, steps: Steps): Installati
   const { url, model, keyEnv } = assist
   steps.note(`Assistance: ${model} at ${url} rewrites questions and reads passages; it sees both.`)
   const key = keyEnv === undefined ? undefined : secretVariable(keyEnv)
-  return {
-    REWRITER_BASE_URL: url,
-    READER_BASE_URL: url,
-    ...(key && { REWRITER_API_KEY: key, READER_API_KEY: key }),
-  }
+  return { REWRITER_BASE_URL: url, READER_BASE_URL: url, ...(key && { REWRITER_API_KEY: key, READER_API_KEY: key }) }
 }
 
 interface Built extends Omit<Awaited<ReturnType<typeof openEmbedding>>, 'environment'> {

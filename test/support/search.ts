@@ -27,12 +27,7 @@ export const EVERYTHING: Filters = {
 }
 
 /** Words and vectors have equal weight; every revision and every passage of a document is shown. */
-export const RANKING: Ranking = {
-  rowsScoredMin: 64,
-  denseWeight: 0.5,
-  perDocumentMax: 0,
-  collapseRevisionsOn: '',
-}
+export const RANKING: Ranking = { rowsScoredMin: 64, denseWeight: 0.5, perDocumentMax: 0, collapseRevisionsOn: '' }
 
 const askedOf = ({ filters = EVERYTHING }: { readonly filters?: Filters }): Omit<SearchQuery, 'versionId'> => ({
   vector: undefined,

@@ -123,10 +123,7 @@ export function analyzeQuestion(text: string, languages: readonly string[]): Ana
         found.set(key, { word: index === 0 ? word : (terms[0]?.term ?? word), count: 1, terms })
     }
   }
-  return {
-    words: [...found.values()],
-    terms: new Map(analyzers.map(({ language, inOrder }) => [language, inOrder])),
-  }
+  return { words: [...found.values()], terms: new Map(analyzers.map(({ language, inOrder }) => [language, inOrder])) }
 }
 
 function termsOfWord(word: string, stem: (word: string) => string): readonly string[] {

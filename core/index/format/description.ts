@@ -56,11 +56,7 @@ export function withinFilters(
     act.jurisdictions.some((jurisdiction) => jurisdictions.includes(jurisdiction))
   const allowed = acts.filter(isAllowed)
   const held = new Set(allowed.flatMap((act) => act.languages))
-  return {
-    title,
-    languages: languages.filter((language) => held.has(language)),
-    acts: allowed.map((act) => act.title),
-  }
+  return { title, languages: languages.filter((language) => held.has(language)), acts: allowed.map((act) => act.title) }
 }
 
 /** Returns what a request may be told whose filters leave everything. */

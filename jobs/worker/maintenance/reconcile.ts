@@ -88,11 +88,7 @@ async function release(node: SearchNodeClient, versionId: string, log: Log): Pro
   await node.releaseVersion(versionId, JOB_BOUNDS.statusTimeoutMs).then(
     () => log.info('version released', { node: node.address, version_id: versionId }),
     (error: unknown) =>
-      log.warn('version could not be released', {
-        node: node.address,
-        version_id: versionId,
-        reason: reasonOf(error),
-      }),
+      log.warn('version could not be released', { node: node.address, version_id: versionId, reason: reasonOf(error) }),
   )
 }
 

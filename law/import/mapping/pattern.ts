@@ -68,10 +68,7 @@ const LARGE_CLASS_UNITS = 128
 const instructionSchema = z.object({ op: z.int(), out: z.int(), arg: z.int(), runes: z.instanceof(Int32Array) })
 type Instruction = z.infer<typeof instructionSchema>
 const compiledSchema = z.object({
-  re2Input: z.object({
-    cond: z.int(),
-    prog: z.object({ start: z.int(), inst: z.array(instructionSchema) }),
-  }),
+  re2Input: z.object({ cond: z.int(), prog: z.object({ start: z.int(), inst: z.array(instructionSchema) }) }),
 })
 
 /**

@@ -159,10 +159,7 @@ function fieldsOf(
   const { base, fragment } = withoutFragment(value('canonical_url'))
   if (!isHttpUrl(base)) return lost('canonical_url is not an http(s) URL')
   if (endNotUnderstood)
-    return {
-      ...lost('effective_to is stated in a form that the mapping does not understand'),
-      field: 'effective_to',
-    }
+    return { ...lost('effective_to is stated in a form that the mapping does not understand'), field: 'effective_to' }
   const dates = datesOf(value, mapping)
   if ('reason' in dates) return dates
   const language = canonicalLanguage(value('language'))

@@ -7,11 +7,7 @@ import { assertWithin, type SourceRoots } from '../roots.ts'
 import { GIT_BOUNDS } from './bounds.ts'
 import { startCatFile } from './cat-file.ts'
 
-const BYTES_MAX = {
-  commit: GIT_BOUNDS.commitBytesMax,
-  tree: GIT_BOUNDS.treeBytesMax,
-  blob: GIT_BOUNDS.blobBytesMax,
-}
+const BYTES_MAX = { commit: GIT_BOUNDS.commitBytesMax, tree: GIT_BOUNDS.treeBytesMax, blob: GIT_BOUNDS.blobBytesMax }
 
 /** The objects of a clone. Whoever opens them disposes of them. */
 export type GitObjects = Awaited<ReturnType<typeof openObjects>>

@@ -31,13 +31,7 @@ describe.each([
 
   test('can be stored with a profile, and says that it was fitted elsewhere', () => {
     expect(calibrationSchema.parse(calibration)).toEqual(calibration)
-    expect(calibration).toMatchObject({
-      folds: 0,
-      questions: 0,
-      auroc: null,
-      ece: null,
-      coverage_at_target: null,
-    })
+    expect(calibration).toMatchObject({ folds: 0, questions: 0, auroc: null, ece: null, coverage_at_target: null })
   })
 
   test('uses features that a search node measures', () => {

@@ -15,11 +15,7 @@ const DOCUMENTS = [
   22,
 ]
 const CORPUS: readonly ServedPassage[] = DOCUMENTS.flatMap((total, document) =>
-  Array.from({ length: total }, (_, ordinal) => ({
-    chunk: `${document}-${ordinal}`,
-    document: `d${document}`,
-    total,
-  })),
+  Array.from({ length: total }, (_, ordinal) => ({ chunk: `${document}-${ordinal}`, document: `d${document}`, total })),
 )
 const LIMITS = planLimitsSchema.parse({})
 const TOP_K = LIMITS.max_top_k

@@ -24,18 +24,10 @@ export function plan(limits: object = {}): PlanLimits {
 /** A mark that is never reached. */
 export const MANY = 1_000_000
 
-const UNLIMITED_EXPOSURE = {
-  soft_share: 1,
-  hard_share: 1,
-  floors: { corpus: MANY, document: MANY },
-}
+const UNLIMITED_EXPOSURE = { soft_share: 1, hard_share: 1, floors: { corpus: MANY, document: MANY } }
 
 export function passages(document: string, from: number, count: number, total = 1_000): ServedPassage[] {
-  return Array.from({ length: count }, (_, index) => ({
-    chunk: `${document}-${from + index}`,
-    document,
-    total,
-  }))
+  return Array.from({ length: count }, (_, index) => ({ chunk: `${document}-${from + index}`, document, total }))
 }
 
 /** The clock of Redis, or the instant that was set. */

@@ -118,10 +118,7 @@ describe('the latency', () => {
     const { context, asked } = asking(() => replyWith(['a']))
     let last = ''
     const questions = Array.from({ length: 500 }, (_, at) => queryWithQrels(`q${at}`))
-    const latency = await timeModes(questions, {
-      ...context,
-      onProgress: (done, total) => (last = `${done}/${total}`),
-    })
+    const latency = await timeModes(questions, { ...context, onProgress: (done, total) => (last = `${done}/${total}`) })
     const texts = asked.filter(({ vector }) => vector === undefined).map(({ text }) => text)
     expect(texts).toHaveLength(60)
     expect(new Set(texts)).toEqual(new Set(Array.from({ length: 50 }, (_, at) => `q${at * 10}?`)))

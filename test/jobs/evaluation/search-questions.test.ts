@@ -11,12 +11,7 @@ const folder = folderOfFile()
 const { privateKeyDer } = signingKeys()
 
 /** Five passages ended; the others are in force. */
-const rows = testRows({
-  rows: 40,
-  dimensions: 8,
-  seed: 1,
-  traits: (n) => ({ inForceTo: n < 5 ? '2025-01-01' : null }),
-})
+const rows = testRows({ rows: 40, dimensions: 8, seed: 1, traits: (n) => ({ inForceTo: n < 5 ? '2025-01-01' : null }) })
 const ended = rows.findIndex(({ record }) => record.in_force_to !== null)
 const inForce = rows.flatMap(({ record }, row) => (record.in_force_to === null ? [row] : []))
 const [one = 0, two = 0, three = 0] = inForce

@@ -230,11 +230,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
   test('where the active version has another embedding space, unless its provider is configured', async () => {
     await using ending = new AsyncDisposableStack()
     const provider = ending.adopt(await startProvider(), (it) => it.stop())
-    const environment = {
-      ...harness.environment,
-      OPENAI_BASE_URL: provider.baseUrl,
-      OPENAI_API_KEY: 'key',
-    }
+    const environment = { ...harness.environment, OPENAI_BASE_URL: provider.baseUrl, OPENAI_API_KEY: 'key' }
     const remote = await built(BOOK, { embedding: 'openai' }, { environment })
     await whileServing(remote, async () => {
       expect((await run(BOOK)).outcome).toMatchObject(

@@ -18,10 +18,7 @@ const harness = await openJobsHarness()
 const endpoint = await startEmbeddingEndpoint(vectorsByWords())
 const knowledgeBaseId = await harness.createKnowledgeBase()
 const importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
-const withVectors = {
-  embedding: 'openai',
-  questions_sha256: await harness.storeQuestions(fewQuestions()),
-}
+const withVectors = { embedding: 'openai', questions_sha256: await harness.storeQuestions(fewQuestions()) }
 const undisturbed = await harness.requestBuild(knowledgeBaseId, importId, withVectors)
 expect(await runProcess(undisturbed)).toMatchObject({ outcome: 'succeeded' })
 afterAll(() => endpoint.stop())

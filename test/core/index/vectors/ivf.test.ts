@@ -30,12 +30,7 @@ async function written(
 ): Promise<{ readonly folder: string; readonly vectors: WrittenVectors }> {
   const own = mkdtempSync(join(folder, 'vectors-'))
   const random = seededRandom(seed)
-  const writer = await openVectorsWriter({
-    folder: own,
-    rows,
-    dimensions: DIMENSIONS,
-    pause: () => Promise.resolve(),
-  })
+  const writer = await openVectorsWriter({ folder: own, rows, dimensions: DIMENSIONS, pause: () => Promise.resolve() })
   for (let row = 0; row < rows; row++) await writer.add(Float32Array.from(unit(draw(random))))
   return { folder: own, vectors: await writer.finish(queries) }
 }
