@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
-import { changes, changesOne, execute, rowOf, rowsOf } from './rows.ts'
+import { changes, changesOne, execute, rowOf, rowsOf, valueOf, valuesOf } from './rows.ts'
 
 export const CAPTURE_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export type CaptureOutcome = (typeof CAPTURE_OUTCOMES)[number]
@@ -38,6 +38,8 @@ const capturedFileSchema = z.object({
   /** Of an address: where the last redirect led, and the headers by which a change is asked for. */
   finalUrl: z.string().optional(),
   headers: z.record(z.string(), z.string()).optional(),
+  /** Of a clone, on its first file: captured commits that its history lacks, each with the day since. */
+  gone: z.record(z.string(), z.string()).optional(),
 })
 export type CapturedFile = z.infer<typeof capturedFileSchema>
 
@@ -124,6 +126,17 @@ where i.id <> own.id and i.knowledge_base_id = own.knowledge_base_id and i.mappi
   and i.snapshot_ids @> own.snapshot_ids and i.snapshot_ids <@ own.snapshot_ids
   and i.created_at > coalesce((select created_at from imports where id = $2), '-infinity')
 limit 1`
+
+/** Names of the versions of files that were imported from repositories. */
+export const importedVersions = valuesOf(z.string())<[knowledgeBaseId: string]>`
+  select source_name from source_snapshots where knowledge_base_id = $1 and source_name like '%?commit=%'`
+
+/** One of some commits by which the active version holds a text. */
+export const commitOfActive = valueOf(z.string().optional())<[knowledgeBaseId: string, commits: readonly string[]]>`
+  select c from active_versions a join corpus_versions v on v.id = a.version_id join builds b on b.id = v.build_id
+  join imports i on i.id = b.import_id join source_snapshots s on s.id = any(i.snapshot_ids),
+  substring(s.source_name from '[?]commit=([0-9a-f]+)&') as c
+  where a.knowledge_base_id = $1 and c = any($2) limit 1`
 
 const newestBuildSchema = z.object({
   parameters: z.unknown(),

@@ -4,6 +4,7 @@ import { z } from 'zod'
  * What a candidate may lose, change or add against the active version. A knowledge base has a limit for each kind.
  * Beyond the limit, the candidate becomes active only if every approval accepts that kind by name.
  *
+ * - `histories_rewritten`: a repository lacks a commit by which the active version holds a text.
  * - `passages_repeated`: an added passage that takes the citation, the anchor, a reference or nearly the text of one
  *   that the active version holds, in force at the same time.
  * - `references_changed`: a reference that the active version holds leads to other provisions.
@@ -16,6 +17,7 @@ import { z } from 'zod'
  * - `answers_wrong`: both answer, and the candidate no longer from the relevant passage that was first.
  */
 export const CHANGE_KINDS = [
+  'histories_rewritten',
   'documents_removed',
   'documents_changed',
   'documents_added',
@@ -45,7 +47,8 @@ export const changesSchema = z.strictObject({
   before: sizes,
   after: sizes,
   added: sizes,
-  counts: z.record(z.enum(CHANGE_KINDS), count),
+  /** An earlier release did not count every kind. */
+  counts: z.partialRecord(z.enum(CHANGE_KINDS), count).transform((found) => countsOf((kind) => found[kind] ?? 0)),
   /** SHA-256 (hex) of the file that names every change. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
@@ -54,8 +57,8 @@ export type Changes = z.infer<typeof changesSchema>
 /** The counts of two versions that hold the same. */
 export const NO_CHANGES = countsOf(() => 0)
 
-export function countsOf(of: (kind: ChangeKind) => number): Changes['counts'] {
-  return changesSchema.shape.counts.parse(Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, of(kind)])))
+export function countsOf(of: (kind: ChangeKind) => number): Record<ChangeKind, number> {
+  return z.record(z.enum(CHANGE_KINDS), count).parse(Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, of(kind)])))
 }
 
 /** Share of the active version that may be added without an acceptance, where the knowledge base sets no limit. */
@@ -80,6 +83,7 @@ export function kindsBeyond(changes: Changes, limits: ChangeLimits): readonly Ch
 
 /** What the kinds with other names are about, one of it and several. */
 const THINGS: Readonly<Partial<Record<string, readonly [one: string, several: string]>>> = {
+  histories: ['history', 'histories'],
   aliases: ['alias', 'aliases'],
   vectors: ['table of vectors', 'tables of vectors'],
   profile: ['setting of the profile', 'settings of the profile'],
@@ -101,27 +105,9 @@ export function changesInWords({ before, after, added, counts }: Changes): strin
     `${counts.passages_changed} changed`,
     ...(added.passages > 0 ? [`${added.passages} added`] : []),
   ]
-  const named = IN_WORDS.flatMap((kind) => (counts[kind] > 0 ? [changeInWords(kind, counts[kind])] : []))
-  return [...parts, ...named].join(', ')
+  const others = CHANGE_KINDS.filter((kind) => counts[kind] > 0 && !/^passages_(?!repeated)/.test(kind))
+  return [...parts, ...others.map((kind) => changeInWords(kind, counts[kind]))].join(', ')
 }
-
-const IN_WORDS: readonly ChangeKind[] = [
-  'answers_lost',
-  'answers_wrong',
-  'passages_repeated',
-  'references_changed',
-  'aliases_changed',
-  'documents_removed',
-  'documents_changed',
-  'documents_added',
-  'provisions_removed',
-  'provisions_changed',
-  'facet_values_removed',
-  'vectors_changed',
-  'profile_changed',
-  'questions_changed',
-  'search_questions_changed',
-]
 
 const storedSchema = z.object({ comparison: z.object({ changes: changesSchema }) })
 

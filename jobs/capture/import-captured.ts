@@ -74,7 +74,8 @@ export async function recordImport(client: Queryable, input: CapturedImport, rep
   const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
     onProgress('recording', done, snapshots.length),
   )
-  await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
+  const gone = Object.fromEntries(input.sources.flatMap((source) => Object.entries(source.gone ?? {})))
+  await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report: { ...report, gone } })
   const { files, records_read, passages, skipped, losses } = report
   const lost = losses.map(({ name }) => name).slice(0, AUDITED_LOSSES_MAX)
   const detail = { knowledge_base: base.slug, files, records_read, passages, skipped, losses: losses.length, lost }

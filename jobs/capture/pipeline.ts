@@ -7,6 +7,8 @@ import { insertBuild } from '#core/db/builds.ts'
 import { inTransaction, type Database, type Queryable } from '#core/db/pool.ts'
 import {
   builtMeanwhile,
+  commitOfActive,
+  importedVersions,
   insertCapture,
   lastGoodCapture,
   listSources,
@@ -49,7 +51,7 @@ export function isAddress(location: string): boolean {
 /**
  * Captures a source. Where bytes changed, imports what all sources of its knowledge base hold, and records a build with
  * the parameters of the newest one, whose job the caller adds. A capture that fails is recorded with what and where; the
- * last good one stays in force.
+ * last good one stays in force. Where a history was rewritten, the capture is in force, and failed as an alarm.
  */
 export async function captureSource(deps: CaptureDeps, source: SourceRow): Promise<Captured> {
   const { database, roots } = deps
@@ -57,6 +59,7 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
   const named = { source: source.name, knowledge_base: source.knowledge_base }
   let outcome: CaptureOutcome
   let files: readonly CapturedFile[] = []
+  let rewritten: string | null
   try {
     const last = (await lastGoodCapture(database, source.id))?.files ?? []
     files = await filesOf(deps, source, last)
@@ -64,6 +67,12 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
     await assertReadable(deps.store, { isAddress: isAddress(source.location), isRecords }, files, last)
     outcome = sameFiles(pairsOf(files), pairsOf(last)) ? 'unchanged' : 'changed'
     await insertCapture(database, { source_id: source.id, outcome, message: null, files: [...files] })
+    rewritten = await rewrittenIn(database, source, files, last)
+    // The last outcome is an alarm, and what was captured stays in force.
+    if (rewritten !== null) {
+      outcome = 'failed'
+      await insertCapture(database, { source_id: source.id, outcome, message: rewritten, files: null })
+    }
   } catch (error) {
     const message = faultOf(error)?.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
     if (message === undefined) throw error
@@ -75,14 +84,30 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
     })
     return { ...named, outcome: 'failed', message, ...none }
   }
-  const captured = { ...named, outcome, message: null, ...none, files: files.length }
-  try {
-    return { ...captured, ...(await candidateOf(deps, source)) }
-  } catch (error) {
+  const candidate = await candidateOf(deps, source).catch((error: unknown): Partial<Captured> => {
     const message = faultOf(error)
     if (message === undefined) throw error
-    return { ...captured, message }
-  }
+    return { message }
+  })
+  const message = [rewritten, candidate.message].flatMap((each) => each ?? []).join('; ')
+  return { ...named, outcome, ...none, files: files.length, ...candidate, message: message === '' ? null : message }
+}
+
+/** Says which commit of the active version its repository lacks, or that it lacks another one than at the last capture. */
+async function rewrittenIn(
+  database: Database,
+  { knowledge_base_id: base }: SourceRow,
+  [{ gone = {} } = {}]: readonly Pick<CapturedFile, 'gone'>[],
+  [last]: readonly CapturedFile[],
+): Promise<string | null> {
+  const ids = Object.keys(gone)
+  if (ids.length === 0) return null
+  const commit = (await commitOfActive(database, base, ids)) ?? ids.find((id) => last?.gone?.[id] === undefined)
+  if (commit === undefined) return null
+  return (
+    `the history was rewritten: commit ${commit}, which was captured, is gone since ${gone[commit]}. The candidate shows ` +
+    'what differs; the active version stays until a reviewer accepts "histories_rewritten"'
+  )
 }
 
 /** What is wrong with a source or the store; undefined for a fault of the service. */
@@ -92,14 +117,14 @@ function faultOf(error: unknown): string | undefined {
 }
 
 async function filesOf(
-  { store, roots, onProgress = () => undefined }: CaptureDeps,
+  { database, store, roots, onProgress = () => undefined }: CaptureDeps,
   source: SourceRow,
   last: readonly CapturedFile[],
 ): Promise<readonly CapturedFile[]> {
   const clone = cloneAt(source.location)
   if (clone !== undefined) {
-    const known = last.map(({ sourceName }) => sourceName)
-    return await captureClone(store, clone, { roots, onProgress, known })
+    const known = await importedVersions(database, source.knowledge_base_id)
+    return await captureClone(store, clone, { roots, onProgress, known, gone: last[0]?.gone })
   }
   if (!isAddress(source.location)) {
     const { files } = await listSource(source.location, (await mappingOfSource(source, roots)).format, roots)
@@ -159,7 +184,7 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
   const input = {
     knowledgeBase: { id: source.knowledge_base_id, slug: source.knowledge_base },
     mapping,
-    sources: files.map(({ sourceName, mediaType, sha256, bytes }) => ({ sourceName, mediaType, sha256, bytes })),
+    sources: files.map(({ finalUrl: _url, headers: _headers, ...file }) => file),
     leftOut: [],
     actor,
     build,

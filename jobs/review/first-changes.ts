@@ -11,6 +11,7 @@ const changeSchema = z.object({
   label: z.string().optional(),
   document: z.object({ title: z.string().optional(), key: z.string().optional() }).optional(),
   facet: z.string().optional(),
+  repository: z.string().optional(),
   value: z.string().optional(),
   /** Of an answer or a question, a reference, a name of an act, a setting. */
   question: z.string().nullish(),
@@ -24,13 +25,13 @@ const changeSchema = z.object({
 type Change = z.infer<typeof changeSchema>
 
 /** Changes that come first are named although there is no room for all. */
-const CLASSES = ['text', 'wrong', 'lost', 'removed', 'repeated', 'other', 'added'] as const
+const CLASSES = ['rewritten', 'text', 'wrong', 'lost', 'removed', 'repeated', 'other', 'added'] as const
 type ChangeClass = (typeof CLASSES)[number]
 
 const LABEL_CHARACTERS_MAX = 200
 
 /**
- * Names the changes of the file that matter most, for the audit trail: altered texts, answers that are wrong or lost,
+ * Names the changes of the file that matter most, for the audit trail: rewritten histories, altered texts, answers that are wrong or lost,
  * removals, repeated passages, other changes with the names of the fields, additions. The lines of provisions are left out, because each follows
  * lines of its passages.
  * @param path a file whose digest was verified.
@@ -55,10 +56,9 @@ function changeClassOf({ kind, before }: Change): ChangeClass {
 }
 
 function inWords(change: Change): string {
-  const { kind, label, document, facet, value, question, reference, name, field } = change
-  const what = [label, document?.title ?? document?.key, facet, value, question, reference, name, field].filter(
-    (part) => part !== undefined && part !== null,
-  )
+  const { kind, label, document, ...rest } = change
+  const of = [rest.repository, rest.facet, rest.value, rest.question, rest.reference, rest.name, rest.field]
+  const what = [label, document?.title ?? document?.key, ...of].flatMap((part) => part ?? [])
   const differing = kind.endsWith('_changed') ? fieldsThatDiffer(change) : []
   const fields = differing.length === 0 ? '' : ` (${differing.join(', ')})`
   return `${kind}: ${what.join(', ').slice(0, LABEL_CHARACTERS_MAX)}${fields}`

@@ -234,7 +234,9 @@ function comparedCandidate(
 }
 
 async function comparisonSettings(context: CandidateContext): Promise<ComparisonSettings> {
+  const [imported] = await readImported(context.database, context.source.id, null)
   return {
+    gone: imported && importReportSchema.parse(imported.report).gone,
     readActive: () => readActiveVersion(context),
     publicKeysDer: context.publicKeysDer,
     sortFile: join(context.workFolder, `comparison.${context.fence.attempt}.sqlite`),

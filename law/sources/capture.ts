@@ -18,7 +18,12 @@ export interface CapturedSource {
   /** Hex. */
   readonly sha256: string
   readonly bytes: number
+  /** Of a clone, on its first file. */
+  readonly gone?: GoneCommits | undefined
 }
+
+/** Captured commits that are gone from the history of their repository, each with the day of the capture that missed it. */
+export type GoneCommits = Readonly<Record<string, string>>
 
 /**
  * Returns captured sources as snapshots of a knowledge base. The same bytes under the same name in the same knowledge

@@ -1,3 +1,4 @@
+import { importedVersions } from '#core/db/sources.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { importCaptured, type Imported, type OnProgress } from '#jobs/capture/import-captured.ts'
@@ -46,28 +47,22 @@ export async function importCorpus({ database, actor }: Operator, input: ImportI
   // The build reads the sources with the stored mapping, and reports the same losses as accepted.
   const accepted_losses = [...new Set([...described.accepted_losses, ...(input.acceptLoss ?? [])])]
   const mapping = { ...described, accepted_losses }
-  const { sources, leftOut } = await capture(mapping.format, input, onProgress)
+  const known = cloneAt(input.source) && (await importedVersions(database, knowledgeBase.id))
+  const { sources, leftOut } = await capture(mapping.format, input, known)
   const accept = (report: ImportReport): void => assertEachAccepts(input.acceptLoss ?? [], report)
-  return await importCaptured(
-    { database, store },
-    {
-      knowledgeBase,
-      mapping,
-      sources,
-      leftOut,
-      actor,
-      accept,
-      onProgress,
-      ...(input.signal === undefined ? {} : { signal: input.signal }),
-    },
-  )
+  const stopped = input.signal === undefined ? {} : { signal: input.signal }
+  const captured = { knowledgeBase, mapping, sources, leftOut, actor, accept, onProgress, ...stopped }
+  return await importCaptured({ database, store }, captured)
 }
 
-async function capture(format: SourceFormat, { source, store, signal }: ImportInput, onProgress: OnProgress) {
+/** @param known see `captureClone`. */
+async function capture(format: SourceFormat, input: ImportInput, known: readonly string[] | undefined) {
+  const { source, store, signal, onProgress = () => undefined } = input
   onProgress('capturing bytes', 0, 0)
   const stopped = signal === undefined ? {} : { signal }
   const clone = cloneAt(source)
-  if (clone !== undefined) return { sources: await captureClone(store, clone, { ...stopped, onProgress }), leftOut: [] }
+  if (clone !== undefined)
+    return { sources: await captureClone(store, clone, { ...stopped, onProgress, known }), leftOut: [] }
   const { files, leftOut } = await listSource(source, format)
   let bytes = 0
   const onBytes = (read: number): void => onProgress('capturing bytes', (bytes += read), 0)

@@ -111,10 +111,7 @@ export const commands: Commands = [
       'Without names it captures all sources. The exact bytes are kept in ARTIFACT_STORE. A capture that fails changes\n' +
       'nothing: the last good one stays in force. The build has the parameters of the newest one of the knowledge base.',
     examples: ['capture', 'capture title-12 --knowledge-base us-rules'],
-    input: {
-      sources: z.array(text).default([]),
-      knowledgeBase: option('<slug>', 'only sources of this one'),
-    },
+    input: { sources: z.array(text).default([]), knowledgeBase: option('<slug>', 'only sources of this one') },
     variables: { ...STORE_SETTINGS, REDIS_URL },
     async run(input, { operator, database, config, show, progress }) {
       const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
@@ -137,9 +134,7 @@ export const commands: Commands = [
       show(captured, capturedInWords(captured))
       const failed = captured.filter(({ outcome }) => outcome === 'failed')
       if (failed.length > 0)
-        throw new OperatorError(
-          `${failed.length} of ${captured.length} captures failed: the last good ones stay in force.`,
-        )
+        throw new OperatorError(`${failed.length} of ${captured.length} captures failed: active versions stay.`)
       return undefined
     },
   }),
@@ -161,9 +156,5 @@ type ShownSource = Omit<SourceRow, 'mapping' | 'knowledge_base_id' | 'created_at
 
 function shownSource({ mapping: _mapping, knowledge_base_id: _id, ...source }: SourceRow): ShownSource {
   const { created_at, last_captured_at } = source
-  return {
-    ...source,
-    created_at: created_at.toISOString(),
-    last_captured_at: last_captured_at?.toISOString() ?? null,
-  }
+  return { ...source, created_at: created_at.toISOString(), last_captured_at: last_captured_at?.toISOString() ?? null }
 }

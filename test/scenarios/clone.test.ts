@@ -2,14 +2,16 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { utcDay } from '#core/platform/time.ts'
 import { storeUrl } from '#operator/demo/local/stack.ts'
-import { act, commit, FIRST, LATER, message, ONE, PATH, repositoryOf, TWO } from '#test/law/sources/git/repository.ts'
+import { act, commit, FIRST, git, LATER, message, ONE } from '#test/law/sources/git/repository.ts'
+import { PATH, repositoryOf, TWO } from '#test/law/sources/git/repository.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 import { reviewerKeyFile } from '#test/support/installation.ts'
 import { commandLine, type Cli } from '#test/support/operator-cli.ts'
 import { startTestService, type TestService } from '#test/support/service.ts'
 
-const capturedSchema = z.tuple([z.object({ import_id: z.string() })])
+const capturedSchema = z.tuple([z.object({ import_id: z.string(), outcome: z.string() })])
 const root = folderOfFile()
 let service: TestService
 let cli: Cli
@@ -27,17 +29,24 @@ beforeAll(async () => {
 afterAll(async () => await service?.stop())
 
 /** Captures the sources of a knowledge base and builds a candidate. @returns its version and its page for reviewers. */
-async function candidateOf(knowledgeBase: string): Promise<{ readonly version: string; readonly page: string }> {
-  const [{ import_id: importId }] = capturedSchema.parse(await cli.json('capture', '--knowledge-base', knowledgeBase))
+async function candidateOf(knowledgeBase: string) {
+  const { stdout } = await cli.run('capture', '--knowledge-base', knowledgeBase, '--json')
+  const [{ import_id: importId, outcome }] = capturedSchema.parse(JSON.parse(stdout))
   const built = await cli.json('build', 'start', '--import', importId, '--wait')
   const { version_id: version } = z.object({ version_id: z.string() }).parse(built)
   const out = join(root, `${version}.html`)
   await cli.json('review', 'report', version, '--out', out)
-  return { version, page: await readFile(out, 'utf8') }
+  return { version, page: await readFile(out, 'utf8'), outcome }
+}
+
+/** The command that approves a version. */
+function signing(version: string): readonly [string, string] {
+  return [`review sign ${version} --verdict approved --note read --key`, reviewerKeyFile(service.settings)]
 }
 
 test('a clone is served as the law of today, and in a knowledge base of its own as the law of a past day', async () => {
   const clone = repositoryOf(root, [FIRST, [message('reform', '2010-04-01'), act(TWO, LATER)]])
+  const known = git(clone, 'rev-parse', 'HEAD')
   const yaml = join(root, 'peru.yaml')
   await writeFile(yaml, 'authorities:\n  ley: Congreso\n')
   const texts: Record<string, readonly string[]> = {}
@@ -46,8 +55,7 @@ test('a clone is served as the law of today, and in a knowledge base of its own 
     await cli.json('knowledge-bases', 'create', slug, '--title', slug, ...asOf)
     await cli.json('sources', 'add', slug, '--knowledge-base', slug, '--git', clone, '--source-yaml', yaml)
     const { version } = await candidateOf(slug)
-    const signed = ['--key', reviewerKeyFile(service.settings), '--verdict', 'approved', '--note', 'read']
-    await cli.json('review', 'sign', version, ...signed)
+    await cli.json(...signing(version))
     await cli.json('activate', version, '--wait')
     const caller = await service.createCaller({ knowledgeBase: slug, languages: ['es'], jurisdictions: ['PE'] })
     const { results, request_id } = (await caller.ask({ query: 'lámparas en la puerta de cada casa' })).retrieved()
@@ -66,4 +74,23 @@ test('a clone is served as the law of today, and in a knowledge base of its own 
   })
   const { page } = await candidateOf('peru')
   for (const named of ['tres', `commit=${pulled}`]) expect(page).toContain(named)
+
+  git(clone, 'reset', '-q', '--hard', 'HEAD~2')
+  commit(clone, message('reform', '2010-04-01'), { [PATH]: act('Cada casa tiene nueve lámparas en la puerta.', LATER) })
+  const { version, outcome, ...rewritten } = await candidateOf('peru')
+  expect(outcome).toBe('failed')
+  const day = utcDay(new Date())
+  expect(rewritten.page).toContain(
+    `lacks the captured commit ${known} since ${day}; past versions of Ley de lámparas differ`,
+  )
+  expect(rewritten.page.indexOf('lacks the captured')).toBeLessThan(rewritten.page.indexOf('<ins>nueve'))
+  const [, kinds = ''] = /--accept (histories_rewritten,[\w,]+)/.exec(rewritten.page) ?? []
+  const others = kinds.replace('histories_rewritten,', '')
+  expect(await cli.refused(...signing(version), '--accept', others)).toContain('1 history rewritten beyond')
+  expect(await cli.refused('activate', version, '--wait')).toContain('approv')
+  const capturedAgain = async (): Promise<string> => (await cli.run('capture --knowledge-base peru --json')).stdout
+  expect(await capturedAgain()).toContain('the history was rewritten')
+  await cli.json(...signing(version), '--accept', kinds)
+  await cli.json('activate', version, '--wait')
+  expect(await capturedAgain()).not.toContain('rewritten')
 })

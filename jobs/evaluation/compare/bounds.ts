@@ -13,6 +13,8 @@ export const COMPARISON_BOUNDS = {
   repeatedNamesCachedMax: 10_000,
   /** Shorter texts occur in many acts, such as those about their entry into force. */
   repeatedTextWordsMin: 20,
+  /** Acts that the sentence about a rewritten history names. */
+  actsNamedMax: 20,
   /** Characters of the text of a passage that was removed or added. */
   changeExtractCharactersMax: 300,
 } as const

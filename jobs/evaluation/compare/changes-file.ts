@@ -10,6 +10,17 @@ const place = { language: z.string(), provision: z.string(), label: z.string() }
 /** Null: absent, or none. */
 const values = { before: z.string().nullable(), after: z.string().nullable() }
 
+const historyChange = z.strictObject({
+  kind: z.literal('histories_rewritten'),
+  repository: z.string(),
+  /** Of the oldest text among those whose commit is gone, and how many there are. */
+  commit: z.string(),
+  texts: z.int(),
+  /** Day of the capture that first missed one. */
+  since: z.string(),
+  /** Titles of acts of which the candidate has not each past version as the active version has it. */
+  acts: z.array(z.string()).readonly(),
+})
 const facetChange = z.strictObject({
   kind: z.literal('facet_values_removed'),
   facet: z.enum(['languages', 'jurisdictions', 'subjects', 'statuses']),
@@ -62,11 +73,7 @@ const referenceChange = z.strictObject({
   gained: z.array(heldProvision).readonly(),
 })
 /** A name of acts in questions, and the id of the act that it means; null: none. */
-const aliasChange = z.strictObject({
-  kind: z.enum(['aliases_changed', 'aliases_added']),
-  name: z.string(),
-  ...values,
-})
+const aliasChange = z.strictObject({ kind: z.enum(['aliases_changed', 'aliases_added']), name: z.string(), ...values })
 /** A file of the artifact whose vectors an endpoint sent otherwise. */
 const vectorsChange = z.strictObject({ kind: z.literal('vectors_changed'), file: z.string() })
 /** Values are JSON; null: absent. */
@@ -124,6 +131,7 @@ const snapshotChange = z.strictObject({
 })
 
 export const namedChangeSchema = z.discriminatedUnion('kind', [
+  historyChange,
   facetChange,
   documentChange,
   provisionChange,

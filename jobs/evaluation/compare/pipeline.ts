@@ -13,11 +13,13 @@ import { signedContents, type ActiveVersion } from './active-version.ts'
 import { compareAnswers, comparisonQuestions, type EvaluatedQuestions } from './answers.ts'
 import type { NamedChange } from './changes-file.ts'
 import { compareContents } from './contents.ts'
+import { historyChanges } from './histories.ts'
 import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 import { openChangesRecorder } from './recorder.ts'
 import { keysOf } from './served-fields.ts'
 import { aliasChanges, readActs, tableChanges } from './tables.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
+import type { GoneCommits } from '#law/sources/capture.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import FITTED from './fitted-settings.json' with { type: 'json' }
 
@@ -29,6 +31,8 @@ export interface ComparisonSettings {
   /** A file in which the passages of both versions are sorted. */
   readonly sortFile: string
   readonly changeLimits: ChangeLimits
+  /** Of the candidate's import; undefined: it does not say. */
+  readonly gone?: GoneCommits | undefined
 }
 
 export interface ComparedCandidate {
@@ -76,7 +80,7 @@ export async function compareWithActive(
 async function compareWith(
   active: ActiveVersion,
   candidate: ComparedCandidate,
-  { publicKeysDer, sortFile, changeLimits }: ComparisonSettings,
+  { publicKeysDer, sortFile, changeLimits, gone }: ComparisonSettings,
   store: ArtifactStore,
 ) {
   const { limit, profile, context, evaluated } = candidate
@@ -85,6 +89,7 @@ async function compareWith(
   const activeSet = active.questionSet === null ? undefined : await readQuestionSet(store, active.questionSet)
   await using recorder = await openChangesRecorder(store.changesFile(candidate.versionId))
   const { signal, onProgress } = context
+  for await (const change of historyChanges(before, after, gone)) await recorder.record(change)
   const inputs = await compareContents({ before, after, sortFile, recorder, signal, onProgress })
   const tables = { before: { ...before, inputs: inputs.before }, after: { ...after, inputs: inputs.after } }
   const own = candidate.questionSet === undefined ? undefined : candidate.evaluated.questions

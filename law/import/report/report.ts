@@ -89,6 +89,8 @@ export const importReportSchema = z.object({
   referenced: z.int(),
   /** Acts that the corpus holds, by id, with their aliases. */
   acts: referencesSchema.shape.acts,
+  /** See `GoneCommits`; absent while an import is not recorded, and in those of an earlier release. */
+  gone: z.record(z.string(), z.string()).optional(),
 })
 /** What an import read, split and skipped, with reasons. */
 export type ImportReport = z.infer<typeof importReportSchema>

@@ -7,7 +7,8 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { SOURCE_BOUNDS } from '../bounds.ts'
-import { captureBytes, type CapturedSource } from '../capture.ts'
+import { utcDay } from '#core/platform/time.ts'
+import { captureBytes, type CapturedSource, type GoneCommits } from '../capture.ts'
 import type { SourceRoots } from '../roots.ts'
 import { GIT_BOUNDS } from './bounds.ts'
 import { changesOf, commitsOf, type Commit } from './history.ts'
@@ -48,6 +49,9 @@ interface CloneOptions {
   readonly roots?: SourceRoots
   readonly onProgress?: OnCloneProgress
   readonly signal?: AbortSignal | undefined
+  /** Of a capture: names of captured revisions, and the commits that were gone at the last one. */
+  readonly known?: readonly string[] | undefined
+  readonly gone?: GoneCommits | undefined
 }
 
 const MANIFEST = '.legalize.yml'
@@ -64,16 +68,8 @@ const DEFAULT_LAYOUT: Layout = [{ directories: ['*'], path: '{directory}/{identi
  * @throws OperatorError for a clone that is broken, leads outside its folder or has a layout that is not understood.
  */
 export async function readClone(source: CloneSource, options: CloneOptions = {}) {
-  return await withObjects(source, options, (objects) => historyOf(objects, source, options))
-}
-
-async function withObjects<T>(
-  { path }: CloneSource,
-  { roots }: CloneOptions,
-  use: (objects: GitObjects) => Promise<T>,
-): Promise<T> {
-  await using objects = await openObjects(path, roots)
-  return await use(objects)
+  await using objects = await openObjects(source.path, options.roots)
+  return await historyOf(objects, source, options)
 }
 
 async function historyOf(
@@ -196,38 +192,40 @@ function revisionName(repository: string, { path, commit, blob, from, until }: R
   return `${repository}/${path}?${stated.join('&')}`
 }
 
-/** Captures the bytes of every revision of a clone. @throws OperatorError as `readClone` does. */
+/** Returns what the name of a captured revision says; `text` is its version of the file, whatever commits say of others. */
+export function namedVersion(name: string) {
+  const [, repository, commit] = /^([^/]+)\/.*\?commit=([0-9a-f]+)&/.exec(name) ?? []
+  if (repository === undefined || commit === undefined) return undefined
+  const text = name.replaceAll(/commit=\w+&|&until=[\d-]+/g, '')
+  return { repository, commit, text, from: /&from=([\d-]+)/.exec(name)?.[1] ?? '' }
+}
+
+/**
+ * Captures the bytes of every revision of a clone. Known commits that are gone stand on the first: whoever rewrites a
+ * history may have changed past law. @throws OperatorError as `readClone` does.
+ */
 export async function captureClone(
   store: ArtifactStore,
   source: CloneSource,
-  options: CloneOptions & { readonly known?: readonly string[] } = {},
+  options: CloneOptions = {},
 ): Promise<readonly CapturedSource[]> {
   const repository = basename(resolve(source.path)).replace(/\.git$/, '')
-  return await withObjects(source, options, async (objects) => {
-    const { commits, revisions } = await historyOf(objects, source, options)
-    assertKept(options.known ?? [], commits)
-    if (revisions.length === 0)
-      throw new OperatorError(`${source.path} holds no version of law that is served: see "operator inspect"`)
-    const captured: CapturedSource[] = []
-    let done = 0
-    const capture = async (revision: Revision, index: number): Promise<void> => {
-      const file = { sourceName: revisionName(repository, revision), mediaType: 'text/markdown' }
-      captured[index] = await captureBytes(store, file, await objects.read(revision.blob, 'blob'))
-      options.onProgress?.('capturing versions', (done += 1), revisions.length)
-    }
-    await forEachConcurrently(revisions, SOURCE_BOUNDS.sourceCapturesMax, capture, options.signal)
-    return captured
-  })
-}
-
-/** @throws OperatorError where a captured commit is gone: whoever rewrites a history may have changed past law. */
-function assertKept(known: readonly string[], commits: ReadonlySet<string>): void {
-  const gone = known
-    .map((name) => /\?commit=([0-9a-f]+)/.exec(name)?.[1])
-    .find((id) => id !== undefined && !commits.has(id))
-  if (gone !== undefined)
-    throw new OperatorError(
-      `the history was rewritten: commit ${gone}, which was captured, is gone. The last good capture stays in force; ` +
-        'whoever has reviewed the new history removes the source and adds it again',
-    )
+  await using objects = await openObjects(source.path, options.roots)
+  const { commits, revisions } = await historyOf(objects, source, options)
+  if (revisions.length === 0)
+    throw new OperatorError(`${source.path} holds no version of law that is served: see "operator inspect"`)
+  const captured: CapturedSource[] = []
+  let done = 0
+  const capture = async (revision: Revision, index: number): Promise<void> => {
+    const file = { sourceName: revisionName(repository, revision), mediaType: 'text/markdown' }
+    captured[index] = await captureBytes(store, file, await objects.read(revision.blob, 'blob'))
+    options.onProgress?.('capturing versions', (done += 1), revisions.length)
+  }
+  await forEachConcurrently(revisions, SOURCE_BOUNDS.sourceCapturesMax, capture, options.signal)
+  const gone: Record<string, string> = {}
+  for (const name of options.known ?? []) {
+    const { repository: of, commit = '' } = namedVersion(name) ?? {}
+    if (of === repository && !commits.has(commit)) gone[commit] = options.gone?.[commit] ?? utcDay(new Date())
+  }
+  return captured.map((each, at) => (at === 0 ? { ...each, gone } : each))
 }

@@ -4,6 +4,7 @@ import { parsedJson } from '#core/platform/json.ts'
 import { CHANGE_NAMES } from '#jobs/evaluation/compare/changes-file.ts'
 import type { AnswerChange, NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
 import type { ServedValue } from '#jobs/evaluation/compare/served-fields.ts'
+import { COMPARISON_BOUNDS } from '../bounds.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html, type Markup } from '#jobs/platform/page/markup.ts'
 import { capturedBeside, isOfPassage, type Near, type Placed } from './neighbours.ts'
@@ -139,6 +140,14 @@ function detailsOf(change: NamedChange): Markup {
 /** What the change is about, and its details. */
 function otherOf(change: Exclude<NamedChange, ChangeOfPassages>): readonly [subject: string, details: Markup] {
   switch (change.kind) {
+    case 'histories_rewritten': {
+      const { repository, commit, texts, since, acts } = change
+      const others = texts === 1 ? '' : ` and those of ${whole(texts - 1)} more versions`
+      const named = acts.slice(0, COMPARISON_BOUNDS.actsNamedMax).join(', ')
+      const more = acts.length > COMPARISON_BOUNDS.actsNamedMax ? ` and ${whole(acts.length)} acts in all` : ''
+      const differ = acts.length === 0 ? 'no past version differs' : `past versions of ${named}${more} differ`
+      return [`${repository} lacks the captured commit ${commit}${others} since ${since}; ${differ}`, NOTHING]
+    }
     case 'facet_values_removed':
       return [change.facet, html`<p><bdi>${change.value}</bdi></p>`]
     case 'references_changed': {

@@ -192,9 +192,11 @@ function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
     document: undefined,
     changes,
   }))
+  const isHistory = ({ changes: [first] }: Group): boolean => first?.kind === 'histories_rewritten'
   return [
+    ...rest.filter(isHistory),
     ...documents.sort((one, other) => (one.title < other.title ? -1 : 1)),
-    ...rest.filter(({ changes: [first] }) => first !== undefined && !FOLDED.has(first.kind)),
+    ...rest.filter((group) => !isHistory(group) && group.changes.some(({ kind }) => !FOLDED.has(kind))),
     ...rest.filter(({ changes: [first] }) => first !== undefined && FOLDED.has(first.kind)),
   ]
 }

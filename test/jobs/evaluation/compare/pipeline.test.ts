@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { changeLimitsSchema } from '#core/domain/changes.ts'
+import { changeLimitsSchema, changesSchema, NO_CHANGES } from '#core/domain/changes.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import type { ActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
 import { compareWithActive, type Compared, type ComparedCandidate } from '#jobs/evaluation/compare/pipeline.ts'
-import { storeIn, buildTestArtifact, type TestArtifact } from '#test/support/artifact.ts'
+import { storeIn, buildTestArtifact, sourcesOf, type TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { asking, replyWith } from '#test/support/evaluation.ts'
@@ -95,6 +95,7 @@ test('each kind of change is a gate with the limit of the knowledge base', async
   const [first] = versions
   const gates = (await comparedWhile([first, first]))?.changeGates ?? []
   expect(gates.map(({ label, value, bound, passed }) => [label, value, bound, passed])).toEqual([
+    ['histories_rewritten', 0, 0, true],
     ['documents_removed', 2, 0, false],
     ['documents_changed', 0, 0, true],
     ['documents_added', 0, 1, true],
@@ -114,6 +115,26 @@ test('each kind of change is a gate with the limit of the knowledge base', async
     ['answers_lost', 0, 0, true],
     ['answers_wrong', 0, 0, true],
   ])
+})
+
+test('a candidate is refused whose import does not say whether a commit is gone that it no longer names', async () => {
+  const rows = testRows({ rows: 5, dimensions: 8, seed: 1 })
+  const [first, second] = await Promise.all(
+    ['a1', 'b2'].map(async (commit) => {
+      const all = sourcesOf(rows.map(({ record }) => record.citation.source_snapshot_id))
+      const sources = all.map((source, at) => ({ ...source, source_name: `law/${at}.md?commit=${commit}&blob=0` }))
+      const input = { store: folder, rows, sources, privateKeyDer: keys.privateKeyDer, name: commit }
+      return comparable(await buildTestArtifact(input))
+    }),
+  )
+  const active = versions.slice(0, 1).map((version) => ({ ...version, ...first }))
+  await expect(comparedWhile([...active, ...active], second)).rejects.toThrow('which commits are gone')
+  await expect(comparedWhile([...active, ...active], first)).resolves.not.toBeNull()
+})
+
+test('the counts of an earlier release, which counted fewer kinds, are read', () => {
+  const { histories_rewritten: _, ...counts } = NO_CHANGES
+  expect(changesSchema.shape.counts.parse(counts)).toEqual(NO_CHANGES)
 })
 
 test('a candidate is not compared as its predecessor, whose file somebody put in the place of its own', async () => {

@@ -163,7 +163,9 @@ describe('the capture of a clone', () => {
     const known = captured.map(({ sourceName }) => sourceName)
     await expect(captureClone(store, { path: folder }, { known })).resolves.toEqual(captured)
     git(folder, 'commit', '-q', '--amend', '-m', 'Rewritten')
-    await expect(captureClone(store, { path: folder }, { known })).rejects.toThrow('the history was rewritten')
+    const gone = { [git(folder, 'rev-parse', 'HEAD@{1}')]: '2026-01-01' }
+    const [first] = await captureClone(store, { path: folder }, { known, gone })
+    expect(first?.gone).toEqual(gone)
   })
 
   test('reads a bare repository with digests of SHA-256', async () => {
