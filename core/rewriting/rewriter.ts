@@ -26,6 +26,9 @@ class RewriterError extends ModelError {
   override readonly name = 'RewriterError'
 }
 
+/** The endpoint answered, and wrote no query that can be searched. */
+export class NoUsableQueryError extends RewriterError {}
+
 const replySchema = z.object({ model: z.string().optional() })
 
 /**
@@ -45,14 +48,14 @@ export function createRewriter(
   const address: EndpointAddress = { name: 'the rewriter', baseUrl, apiKey }
   const { rewriterFailuresMax: failuresMax, rewriterPauseMs: pauseMs } = REWRITING_BOUNDS
   const guarded = guardedModel('the rewriter', RewriterError, { failuresMax, pauseMs })
-  const rewrite: Rewriter['rewrite'] = async (question, knowledgeBase, timeoutMs, signal) => {
+  const ask = async (...[question, knowledgeBase, timeoutMs, signal]: Parameters<Rewriter['rewrite']>) => {
     const bounds = {
       timeoutMs: Math.min(timeoutMs, REWRITING_BOUNDS.rewriterTimeoutMaxMs),
       replyBytesMax: REWRITING_BOUNDS.rewriterReplyBytesMax,
       signal,
     }
     const request = rewritingRequest(model, question, knowledgeBase)
-    return rewritingIn(await askJson(address, '/chat/completions', bounds, request), model)
+    return await askJson(address, '/chat/completions', bounds, request)
   }
   let underWay = 0
   return {
@@ -60,7 +63,9 @@ export function createRewriter(
       if (underWay >= REWRITING_BOUNDS.rewriterCallsMax)
         throw new RewriterError('the rewriter is slow, and no more questions may wait for it')
       underWay++
-      return await guarded(asked[3], () => rewrite(...asked)).finally(() => underWay--)
+      const reply = await guarded(asked[3], () => ask(...asked)).finally(() => underWay--)
+      // What a question makes the model write is no fault of its endpoint: no caller can deny it to others.
+      return rewritingIn(reply, model)
     },
   }
 }
@@ -71,6 +76,6 @@ function rewritingIn(reply: unknown, model: string): Rewriting {
   if (data?.model !== undefined && data.model !== model)
     throw new RewriterError('another model than the pinned one wrote the queries', tokens)
   const queries = queriesIn(reply)
-  if (queries === undefined) throw new RewriterError('the rewriter wrote no usable query', tokens)
+  if (queries === undefined) throw new NoUsableQueryError('the rewriter wrote no usable query', tokens)
   return { queries, tokens }
 }

@@ -18,7 +18,8 @@ const DRAWN_RISK = 0.01
  * Returns the decision that is fitted on the questions, or the default decision of the profile where they have too few
  * labels. The default stays also where the fitted one answers texts that no passage answers: more than one in
  * a hundred of those that are drawn, and more than the default.
- * @param items texts of passages of the version. @param withQueries adds what a rewriter writes for each text.
+ * @param items texts of passages of the version. @param withQueries adds what a rewriter writes for each text, and
+ * leaves out those without a rewriting, which no request answers.
  */
 export async function decisionOf(
   questions: readonly QueryWithQrels[],
@@ -33,16 +34,20 @@ export async function decisionOf(
   const byDefault = { calibration, scored: scoredBy(calibration, questions, outcomes), isFitted: false }
   const fitted = fitDecision(questions, outcomes, options, calibration)
   if (fitted === undefined) return byDefault
-  const texts = await withQueries(drawnTexts(items).map((text) => ({ text, filters: undefined })))
+  const drawn = drawnTexts(items).map((text) => ({ text, filters: undefined }))
   // A reader changes none of these predictors.
   const profile = { ...context.profile, reader: null }
   let [answered, answeredByDefault] = [0, 0]
-  await askModes(texts, { ...context, profile, modes: [servedMode(context)], limit: 1 }, (_at, _mode, reply) => {
-    answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
-    answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
-  })
-  if (answered > Math.max(Math.min(DRAWN_RISK, options.targetRisk) * texts.length, answeredByDefault))
-    return { ...byDefault, refused: { drawn: texts.length, answered } }
+  await askModes(
+    await withQueries(drawn),
+    { ...context, profile, modes: [servedMode(context)], limit: 1 },
+    (_at, _mode, reply) => {
+      answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
+      answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
+    },
+  )
+  if (answered > Math.max(Math.min(DRAWN_RISK, options.targetRisk) * drawn.length, answeredByDefault))
+    return { ...byDefault, refused: { drawn: drawn.length, answered } }
   return { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }
 }
 

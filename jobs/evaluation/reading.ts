@@ -11,9 +11,9 @@ import { EVALUATION_BOUNDS } from './bounds.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration, type CalibrationQuestion } from './calibration/fit.ts'
 import { modelFigures, type DecisionOptions } from './figures.ts'
 import type { QueryWithQrels } from './questions.ts'
-import { withinFilters } from '#core/index/format/description.ts'
+import { withinFilters, type Description } from '#core/index/format/description.ts'
 import { REWRITING_BOUNDS } from '#core/rewriting/bounds.ts'
-import type { Rewriter } from '#core/rewriting/rewriter.ts'
+import { NoUsableQueryError, type Rewriter } from '#core/rewriting/rewriter.ts'
 import { decisionOf } from './decision.ts'
 import { askQuestions } from './outcomes.ts'
 
@@ -117,9 +117,7 @@ export async function measureRewriter(
 ) {
   const sample = labelledSample(questions)
   context.note(`The rewriter is asked about ${sample.length} questions, then about texts that no passage answers.`)
-  const withQueries = <Q extends { readonly text: string }>(texts: readonly Q[]): Promise<readonly Rewritten<Q>[]> =>
-    rewritten(texts, rewriter, parameters, context)
-  const asked = await withQueries(sample)
+  const asked = await rewritten(sample, rewriter, parameters.description, context)
   const outcomes = servedOf(await askQuestions(asked, EVALUATION_BOUNDS.rewrittenDepth, context))
   const profile = { ...context.profile, calibration: DEFAULT_REWRITTEN_CALIBRATION }
   const { calibration, scored, isFitted } = await decisionOf(
@@ -128,7 +126,7 @@ export async function measureRewriter(
     options,
     items,
     { ...context, profile },
-    withQueries,
+    (texts) => rewritten(texts, rewriter, parameters.description, context, { leavesOut: true }),
   )
   return {
     /** With the fitted calibration, or the default. */
@@ -139,18 +137,27 @@ export async function measureRewriter(
 
 type Rewritten<Q> = Q & { readonly rewritten: readonly string[] }
 
+/**
+ * Returns each text with its rewriting.
+ * @param leavesOut texts for which the model writes nothing usable, as it may for words of no language.
+ * @throws RewriterError if the endpoint fails.
+ */
 async function rewritten<Q extends { readonly text: string }>(
   texts: readonly Q[],
   rewriter: Rewriter,
-  { description }: RewriterParameters,
-  { facets, signal, onProgress }: Context,
+  description: Description,
+  { facets, signal, onProgress }: Pick<AskContext, 'facets' | 'signal' | 'onProgress'>,
+  { leavesOut = false } = {},
 ): Promise<readonly Rewritten<Q>[]> {
   const knowledgeBase = withinFilters(description, facets)
-  const all: Rewritten<Q>[] = []
+  const all: (Rewritten<Q> | undefined)[] = []
   await forEachConcurrently(texts, EVALUATION_BOUNDS.evaluationConcurrency, async (each, at) => {
-    const { queries } = await rewriter.rewrite(each.text, knowledgeBase, REWRITING_BOUNDS.rewriterTimeoutMaxMs, signal)
-    all[at] = { ...each, rewritten: queries }
+    const { rewriterTimeoutMaxMs: timeoutMs } = REWRITING_BOUNDS
+    const reply = await rewriter.rewrite(each.text, knowledgeBase, timeoutMs, signal).catch((error: unknown) => {
+      if (!leavesOut || !(error instanceof NoUsableQueryError)) throw error
+    })
+    if (reply) all[at] = { ...each, rewritten: reply.queries }
     onProgress(at + 1, texts.length)
   })
-  return all
+  return all.filter((each) => each !== undefined)
 }
