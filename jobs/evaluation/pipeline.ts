@@ -140,8 +140,8 @@ export async function measureQuestions(
 }
 
 /** Asks the rewriter and the reader of the profile, where there are such. */
-async function measureModels(
-  { rewriter, reader, note = () => undefined }: EvaluationInput,
+export async function measureModels(
+  { rewriter, reader, note = () => undefined }: Pick<EvaluationInput, 'rewriter' | 'reader' | 'note'>,
   questions: readonly QueryWithQrels[],
   fitting: DecisionOptions,
   items: readonly QueryWithQrels[],

@@ -142,7 +142,7 @@ type Rewritten<Q> = Q & { readonly rewritten: readonly string[] }
  * @param leavesOut texts for which the model writes nothing usable, as it may for words of no language.
  * @throws RewriterError if the endpoint fails.
  */
-async function rewritten<Q extends { readonly text: string }>(
+export async function rewritten<Q extends { readonly text: string }>(
   texts: readonly Q[],
   rewriter: Rewriter,
   description: Description,

@@ -115,11 +115,11 @@ export function calibratedOn({ calibration, isFitted, refused }: Decision): Eval
  * Returns the figures that `--json` writes; their names and meanings are stable. `abstention` is null without labels.
  */
 export function figuresOf(report: EvaluationReport): object {
-  const { dataset, passages, queries, systems, abstention, filtered_recall, latency_ms, reader } = report
+  const { dataset, passages, queries, systems, abstention, filtered_recall, latency_ms, rewriter, reader } = report
   const { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds } = abstention ?? {}
   const decision = { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds }
   const figures = { dataset, passages, queries, systems, filtered_recall, latency_ms }
-  return { ...figures, abstention: abstention && decision, ...(reader && { reader }) }
+  return { ...figures, abstention: abstention && decision, ...(rewriter && { rewriter }), ...(reader && { reader }) }
 }
 
 export const RECALL_MIN = 0.9

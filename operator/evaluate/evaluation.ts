@@ -7,13 +7,11 @@ import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { servedOf } from '#jobs/evaluation/ask.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/questions.ts'
-import { fittedProfile, measureQuestions } from '#jobs/evaluation/pipeline.ts'
+import { fittedProfile, measureModels, measureQuestions } from '#jobs/evaluation/pipeline.ts'
 import { reportSections } from '#jobs/evaluation/page/tables.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
-import { measureReader } from '#jobs/evaluation/reading.ts'
 import type { DataSetFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
-import { readerFailed } from './reader.ts'
 import { openTools, type EvaluationOutput, type EvaluationTools } from './tools.ts'
 import { readTask, type Task, type TaskQuestion } from './task.ts'
 import { findTaskFiles, firstReadable, type TaskFiles } from './text-lines.ts'
@@ -89,12 +87,14 @@ async function askBuilt(
   flags: DataSetFlags,
   asked: Asked,
   version: TemporaryVersion,
-  { embedder, reader, output }: EvaluationTools,
+  { embedder, rewriter, reader, output }: EvaluationTools,
 ) {
   const { artifact, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
-  const unfitted = defaultProfile({ embedding: embeddingOf(embedder) })
-  const asking = { ...version.asking, profile: unfitted, onProgress: telling('ask') }
+  const pinned = { embedding: embeddingOf(embedder), rewriter: rewriter?.pinned }
+  const unfitted = defaultProfile(pinned, artifact.manifest.description)
+  const ofReader = { reader: reader?.parameters ?? null }
+  const asking = { ...version.asking, profile: { ...unfitted, ...ofReader }, onProgress: telling('ask') }
   const passages = (): ReturnType<typeof verifiedPassagesIn> =>
     verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl'])
   const { questions, fitQuestions } = asked
@@ -106,9 +106,10 @@ async function askBuilt(
   const { targetRisk } = flags
   const limit = imported.split === 0 ? RECORDS_WANTED : SEARCH_BOUNDS.searchLimitMax
   const measuring = { artifact: { ...artifact.manifest, folder: artifact.folder }, targetRisk, embedder, limit }
-  const { fitting: _, ...measured } = await measureQuestions({ ...measuring, questions, items }, context, telling)
-  const reading = { ...context, onProgress: telling('read'), targetRisk, note: output.note }
-  const read = reader && (await measureReader(questions, reader, reader.parameters, reading).catch(readerFailed))
+  const { fitting, ...measured } = await measureQuestions({ ...measuring, questions, items }, context, telling)
+  const models = { rewriter, reader, note: output.note }
+  const assisted = { ...context, onProgress: telling('models') }
+  const { rewritten, read } = await measureModels(models, questions, fitting, items, assisted)
   const report = reportOf({
     ...measured,
     kind: 'data set',
@@ -118,6 +119,7 @@ async function askBuilt(
     comparison: null,
     changeGates: [],
     missing,
+    rewriter: rewritten?.figures,
     reader: read?.figures,
   })
   const ranked = servedOf(measured.outcomes).filter(({ figures }) => figures !== undefined).length

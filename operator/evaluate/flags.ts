@@ -5,6 +5,7 @@ import { embeddingInput, vectorCacheOptions, type EmbeddingFlags } from '#operat
 import { option, optionsOf } from '#operator/command-line/inputs.ts'
 import { HALVES, type QuestionFiles } from './field-questions/questions.ts'
 import { readerInput } from './reader.ts'
+import { rewriterInput } from './rewriter.ts'
 
 export const TARGET_RISK_DEFAULT = 0.05
 
@@ -24,6 +25,7 @@ const sharedInput = {
     '<path>',
     "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
   ),
+  ...rewriterInput,
   ...readerInput,
   ...embeddingInput,
 }
@@ -148,6 +150,8 @@ export function evaluateFlags(args: readonly string[]): DataSetFlags | FieldQues
     return command.error(
       `error: ${stray.long} is for ${sets === undefined ? 'field questions' : 'the folder of a data set'}.`,
     )
+  if (command.getOptionValue('rewriter') !== undefined && sets?.some(({ rewritings }) => rewritings !== undefined))
+    return command.error('error: --rewriter writes what --rewritings has recorded: leave out one of them.')
   return sets === undefined
     ? { ...command.opts<Omit<DataSetFlags, 'folder'>>(), folder: folder ?? '' }
     : { ...command.opts<Omit<FieldQuestionFlags, 'sets'>>(), sets }

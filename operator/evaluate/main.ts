@@ -1,6 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
+import { ModelError } from '#core/platform/json-endpoint.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
@@ -115,6 +116,7 @@ async function assertWritable(paths: readonly (string | undefined)[]): Promise<v
 
 function sentenceOf(error: unknown): string {
   if (error instanceof EmbeddingError) return `The embedding endpoint failed: ${error.message}.`
+  if (error instanceof ModelError) return `A model failed: ${error.message}. Repeat the run, which keeps what it gave.`
   return error instanceof OperatorError
     ? error.message
     : `The evaluation failed in a way that was not foreseen: ${describeCause(error)}`

@@ -1,13 +1,13 @@
-import { join } from 'node:path'
 import { z } from 'zod'
 import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { READER_KINDS, READ_PASSAGES_MAX, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { READING_BOUNDS } from '#core/reading/bounds.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import { createReader, ReaderError, type Reader } from '#core/reading/reader.ts'
+import { createReader, type Reader } from '#core/reading/reader.ts'
 import { READER_FORMATS } from '#core/reading/rerank.ts'
-import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
+import type { Counting } from './about.ts'
+import { flaggedEndpoint } from './flagged-endpoint.ts'
 import { firstReadable, lineFault, textLines } from './text-lines.ts'
 import { cachedReader } from '#jobs/evaluation/reply-cache.ts'
 import { option } from '#operator/command-line/inputs.ts'
@@ -45,48 +45,32 @@ export async function openFlaggedReader(
   flags: ReaderFlags,
   questions: readonly { readonly id: string; readonly text: string }[],
   signal: AbortSignal,
+  counting: Counting = () => (call) => call(),
 ): Promise<FlaggedReader | undefined> {
-  const { reader, readerModel: model, readerKind: kind = 'chat', readerCache } = flags
-  if (reader === undefined) return undefined
-  const isUrl = /^https?:\/\//.test(reader)
-  if (isUrl !== (model !== undefined))
-    throw new OperatorError('--reader URL needs --reader-model NAME, and a file of recorded scores has no model.')
+  const { reader: address, readerModel, readerKind: kind = 'chat', readerKeyEnv: keyEnv, readerCache: cache } = flags
+  const named = flaggedEndpoint('reader', { address, model: readerModel, keyEnv, cache })
+  if (address === undefined) return undefined
   if (flags.readerFormat !== undefined && kind === 'chat')
     throw new OperatorError('--reader-format is that of a cross-encoder: add --reader-kind cross-encoder.')
   const parameters: ReaderParameters = {
     kind,
-    model: model ?? 'recorded scores',
+    model: named?.model ?? 'recorded scores',
     prompt_sha256: kind === 'chat' ? PROMPT_SHA256 : null,
     scores: 'decide',
     passages: READ_PASSAGES_MAX,
     on_failure: 'refuse',
     calibration: DEFAULT_CHAT_READER_CALIBRATION,
   }
-  if (model === undefined) return { ...(await recordedReader(reader, questions, signal)), parameters }
-  const file = readerCache ?? join(userCacheFolder(), 'reader.jsonl')
-  return { ...(await cachedReader(endpointReader(reader, parameters, flags), `${kind} ${model}`, file)), parameters }
-}
-
-/** @throws OperatorError where an endpoint fails; any other error as it is. */
-export function readerFailed(error: unknown): never {
-  if (!(error instanceof ReaderError)) throw error
-  throw new OperatorError(`The reader failed (${error.message}): repeat the run, which keeps what was read.`, {
-    cause: error,
-  })
-}
-
-function endpointReader(
-  url: string,
-  parameters: ReaderParameters,
-  { readerKeyEnv, readerFormat }: ReaderFlags,
-): Reader {
-  const key = readerKeyEnv === undefined ? undefined : secretVariable(readerKeyEnv)
-  return createReader(parameters, {
-    READER_BASE_URL: url,
-    READER_API_KEY: key,
-    READER_FORMAT: readerFormat ?? 'cohere',
+  if (named === undefined) return { ...(await recordedReader(address, questions, signal)), parameters }
+  const live = createReader(parameters, {
+    READER_BASE_URL: named.url,
+    READER_API_KEY: named.key,
+    READER_FORMAT: flags.readerFormat ?? 'cohere',
     READER_TIMEOUT_MS: READING_BOUNDS.readerTimeoutMaxMs,
   })
+  const counted = counting('reader', parameters)
+  const asked = { read: (...call: Parameters<Reader['read']>) => counted(() => live.read(...call)) }
+  return { ...(await cachedReader(asked, `${kind} ${named.model}`, named.file)), parameters }
 }
 
 const recordedSchema = z.object({

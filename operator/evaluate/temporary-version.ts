@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createArtifactStore, type ArtifactStore } from '#core/index/format/store.ts'
 import type { ImportRow } from '#core/db/imports.ts'
@@ -29,6 +29,7 @@ import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
 import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import type { ArtifactError } from '#core/index/artifact-error.ts'
+import type { FlaggedRewriter } from './rewriter.ts'
 import { startNodeProcess } from '#operator/processes/search-node-process.ts'
 
 /** Ids are derived from names, so that the same corpus gives the same version on every machine. */
@@ -41,6 +42,8 @@ export interface VersionInput {
   readonly mapping: object
   /** Undefined: a version without vectors. */
   readonly embedder: Embedder | undefined
+  /** One that is told of the version; absent: the version has no description. */
+  readonly rewriter?: Pick<FlaggedRewriter, 'pinned'> | undefined
   /** Path of a file of search questions; absent: a version without any. */
   readonly searchQuestions?: string | undefined
   /** Undefined: vectors are not kept. */
@@ -141,9 +144,10 @@ async function build(input: VersionInput, store: ArtifactStore, keys: ReturnType
   const context: BuildContext = {
     fence: { buildId: BUILD_ID, attempt: 1 },
     knowledgeBaseId: KNOWLEDGE_BASE_ID,
-    knowledgeBase: 'evaluation',
+    knowledgeBase: basename(dirname(await realpath(input.corpus))),
     parameters: buildParametersSchema.parse({
       embedding: embeddingOf(input.embedder),
+      rewriter: input.rewriter?.pinned,
       search_questions_sha256: input.searchQuestions && (await captureSearchQuestions(input.searchQuestions, store)),
       ...(input.engine === undefined ? {} : { engine: 'opensearch' }),
     }),

@@ -1,13 +1,14 @@
-import type { Embedder } from '#core/embedding/embedder.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#operator/command-line/embedding-flags.ts'
+import type { Counting } from './about.ts'
 import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
 import { openFlaggedReader } from './reader.ts'
+import { openFlaggedRewriter } from './rewriter.ts'
 
 export interface EvaluationOutput {
   readonly progress: (stage: string, done: number, total: number, more?: string) => void
   readonly note: (sentence: string) => void
-  /** Counts the tokens of an embedder; absent: nobody asks for them. */
-  readonly counting?: (embedder: Embedder) => Embedder
+  /** Absent: nobody asks what the models took. */
+  readonly counting?: Counting
 }
 
 export type EvaluationTools = Awaited<ReturnType<typeof openTools>>
@@ -19,8 +20,14 @@ export async function openTools(
   output: EvaluationOutput,
   signal: AbortSignal,
 ) {
+  const { counting = () => (call) => call() } = output
   const opened = await openFlaggedEmbedder(flags, signal, output.note)
-  const embedder = opened && (output.counting?.(opened) ?? opened)
-  const reader = await openFlaggedReader(flags, questions, signal)
-  return { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
+  const counted = counting('embedding', { model: flags.embeddingModel ?? '', prompt_sha256: null })
+  const embedder = opened && {
+    ...opened,
+    embed: (...call: Parameters<typeof opened.embed>) => counted(() => opened.embed(...call)),
+  }
+  const rewriter = await openFlaggedRewriter(flags, counting)
+  const reader = await openFlaggedReader(flags, questions, signal, counting)
+  return { embedder, rewriter, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
 }

@@ -17,12 +17,12 @@ import { askModes, forModes, mapModes, modesOf, servedOf, type ByMode } from '#j
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { evaluate, type Evaluation } from '#jobs/evaluation/pipeline.ts'
-import { readerFeatures, tooFewLabels } from '#jobs/evaluation/reading.ts'
+import { readerFeatures, rewritten, tooFewLabels } from '#jobs/evaluation/reading.ts'
 import { calibratedOn } from '#jobs/evaluation/report.ts'
 import { corpusFolderAt } from '#law/import/corpus/corpus-folder.ts'
 import { readMapping } from '#law/import/mapping/mapping.ts'
 import { TARGET_RISK_DEFAULT, type FieldQuestionFlags, type FieldQuestionSet } from '../flags.ts'
-import { readerFailed, type FlaggedReader } from '../reader.ts'
+import type { FlaggedReader } from '../reader.ts'
 import { openTools, type EvaluationOutput, type EvaluationTools } from '../tools.ts'
 import { withTemporaryVersion, type TemporaryVersion, type VersionInput } from '../temporary-version.ts'
 import { firstReadable } from '../text-lines.ts'
@@ -94,7 +94,7 @@ async function askCorpus(
   })
 }
 
-type Asking = Pick<EvaluationTools, 'reader'> & Required<Pick<VersionInput, 'note' | 'onProgress'>>
+type Asking = Pick<EvaluationTools, 'rewriter' | 'reader'> & Required<Pick<VersionInput, 'note' | 'onProgress'>>
 
 /** Evaluates the version as a build does that has no question set and no predecessor. */
 async function evaluated(version: TemporaryVersion, corpus: string, { onProgress }: Asking): Promise<Evaluation> {
@@ -115,22 +115,30 @@ async function evaluated(version: TemporaryVersion, corpus: string, { onProgress
 
 /** Asks each question as a caller does who may read the whole knowledge base and names no number of passages. */
 async function askQuestions(
-  { asking }: TemporaryVersion,
+  { asking, artifact }: TemporaryVersion,
   corpus: string,
   questions: readonly FieldQuestion[],
   profile: ProfileParameters,
-  { reader, onProgress, note }: Asking,
+  { rewriter, reader, onProgress, note }: Asking,
 ): Promise<readonly Ask[]> {
   const { signal } = asking
+  const telling = (stage: string) => (done: number, total: number) => onProgress(stage, done, total)
   const context = {
     ...asking,
     profile,
-    onProgress: (done: number, total: number) => onProgress('ask', done, total),
+    onProgress: telling('ask'),
     modes: modesOf(asking),
     limit: DEFAULT_TOP_K,
   }
   const replies = forModes(context, (): SearchResult[] => [])
-  const asked = questions.map(({ question: text, rewritten }) => ({ text, rewritten, filters: undefined }))
+  const texts = questions.map(({ question: text, rewritten: recorded }) => ({
+    text,
+    rewritten: recorded,
+    filters: undefined,
+  }))
+  const { description } = artifact.manifest
+  const writing = { ...asking, onProgress: telling('rewrite') }
+  const asked = rewriter && description ? await rewritten(texts, rewriter, description, writing) : texts
   await askModes(asked, context, (at, mode, reply) => {
     const list = replies[mode]
     if (list !== undefined) list[at] = reply
@@ -141,7 +149,7 @@ async function askQuestions(
     const found = mapModes(replies, (list) => replyAt(list, at))
     const read = await readingOf(question, servedOf(found), { reader, signal })
     if (reader !== undefined && read === undefined) unread++
-    const calibration = question.rewritten === undefined ? profile.calibration : DEFAULT_REWRITTEN_CALIBRATION
+    const calibration = asked[at]?.rewritten === undefined ? profile.calibration : DEFAULT_REWRITTEN_CALIBRATION
     asks[at] = { corpus, question, found: mapModes(found, withoutTexts), calibration, read }
     onProgress('read', at + 1, questions.length)
   })
@@ -223,7 +231,7 @@ function readCalibration(asks: readonly Ask[], { kind }: ReaderParameters): Cali
 /**
  * Returns the scores of the first passages; undefined where there is no reader, nothing was found, or no passage has a
  * recorded score.
- * @throws OperatorError where an endpoint fails: figures of a part of the questions would flatter.
+ * @throws ReaderError where an endpoint fails: figures of a part of the questions would flatter.
  */
 async function readingOf(
   { question }: FieldQuestion,
@@ -232,6 +240,6 @@ async function readingOf(
 ): Promise<readonly number[] | undefined> {
   if (reader === undefined || passages.length === 0) return undefined
   const first = passages.slice(0, READ_PASSAGES_MAX)
-  const { scores } = await reader.read(question, first, signal).catch(readerFailed)
+  const { scores } = await reader.read(question, first, signal)
   return scores.length === 0 ? undefined : scores
 }

@@ -6,7 +6,14 @@ import { evaluateDataSet } from '#operator/evaluate/evaluation.ts'
 import { evaluateFlags } from '#operator/evaluate/flags.ts'
 import { evaluateFieldQuestions, type AskedCorpora } from '#operator/evaluate/field-questions/evaluation.ts'
 import { renderText } from '#operator/command-line/sections.ts'
-import { OVERLAP, readerCalls, rerankCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
+import {
+  COUNSEL,
+  OVERLAP,
+  readerCalls,
+  rerankCalls,
+  rewriterCalls,
+  startReaderEndpoint,
+} from '#test/support/reader-endpoint.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 import { writeDataSet } from './data-set.ts'
 
@@ -101,6 +108,24 @@ test('a data set is read by a cross-encoder whose decision is fitted, and a repe
   expect(await rerankCalls(server.baseUrl, 'volcano')).toHaveLength(48)
   await server.stop()
   expect((await evaluated(...reader)).report.reader).toEqual(first.report.reader)
+})
+
+test('a rewriter is asked about labelled questions of a data set, and a repetition asks nothing', async () => {
+  const server = await startReaderEndpoint()
+  const cache = ['--rewriter-cache', join(folder, 'rewritings.jsonl')]
+  const rewriter = ['--rewriter', server.baseUrl, '--rewriter-model', COUNSEL, ...cache]
+  const first = await evaluated(...rewriter)
+  expect(first.report.rewriter).toMatchObject({
+    model: COUNSEL,
+    questions: 96,
+    answerable: 48,
+    answered_answerable: 48,
+  })
+  expect(renderText(first.sections)).toMatch(/With the rewriter counsel, 48 of 48 /)
+  expect(await rewriterCalls(server.baseUrl, 'volcano')).toHaveLength(48)
+  expect((await evaluated(...rewriter)).report.rewriter).toEqual(first.report.rewriter)
+  expect(await rewriterCalls(server.baseUrl, 'volcano')).toHaveLength(48)
+  await server.stop()
 })
 
 test('field questions are decided by a chat model over HTTP, and a repetition asks nothing', async () => {

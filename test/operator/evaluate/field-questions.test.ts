@@ -4,6 +4,8 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { modelFlags, writeDataSet } from '#test/jobs/evaluation/data-set.ts'
+import { REWRITING_PROMPT_SHA256 } from '#core/rewriting/prompt.ts'
+import { COUNSEL, REWRITER_TOKENS, rewriterCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import * as command from './command.ts'
 import { DUTIES, left, start } from './command.ts'
@@ -164,6 +166,39 @@ test('questions of several corpora are counted together by kind, list and decisi
   const named = lines.find(({ kind }) => kind === 'named-missing')
   expect(named).toMatchObject({ decision: 'abstain', unsupported: [{ reason: 'not_in_corpus' }] })
   expect(left(folder)).toEqual([])
+})
+
+test('a rewriter writes the queries of field questions, a repetition asks nothing, and its failure ends the run', async () => {
+  const metadata = { chapter: '9', section: '9.1', dated: '2000-01-01' }
+  const text = 'A retail client may cancel a distance contract within the cooling-off period of 14 days.'
+  const asked = { question: 'Can I send back what they sold me by phone?', kind: 'everyday', label: 'answerable' }
+  const folder = folderOf({
+    'harbour/corpus.jsonl': [...rules('harbour'), { id: 'cancel', title: 'Sales', text, metadata }],
+    'harbour.jsonl': [...questions('harbour'), { id: 'e-1', ...asked, relevant: ['cancel'] }],
+  })
+  const server = await startReaderEndpoint()
+  const [json, page] = [join(folder, 'figures.json'), join(folder, 'page.html')]
+  const named = ['--rewriter', server.baseUrl, '--rewriter-model', COUNSEL, '--json', json, '--html', page]
+  const run = (cache: string): ReturnType<typeof start>['ended'] =>
+    start(folder, [...pair(folder, 'harbour'), ...named, '--rewriter-cache', join(folder, cache)]).ended
+  const figures = (calls: number): object => ({
+    kinds: { everyday: { n: 1, answered: 1, listed_first: 1 } },
+    about: {
+      rewriter: { model: COUNSEL, prompt_sha256: REWRITING_PROMPT_SHA256, calls, tokens: calls * REWRITER_TOKENS },
+    },
+  })
+  expect(await run('kept.jsonl')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
+  expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject(figures(11))
+  expect(readFileSync(page, 'utf8')).toContain(
+    `${REWRITING_PROMPT_SHA256}) took 11 calls, ${11 * REWRITER_TOKENS} tokens`,
+  )
+  const [call] = await rewriterCalls(server.baseUrl, 'phone')
+  expect(call?.data.knowledge_base).toMatchObject({ title: 'harbour', languages: ['en'], acts: { length: 9 } })
+  await server.stop()
+  expect(await run('kept.jsonl')).toMatchObject({ code: 0 })
+  expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject(figures(0))
+  const sentence = 'A model failed: the rewriter could not be reached. Repeat the run, which keeps what it gave.'
+  expect(await run('other.jsonl')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) })
 })
 
 test('an answer counts only where the decision is to answer, and a list whether or not it is', async () => {

@@ -67,6 +67,8 @@ test.each([
   ['--questions a --corpus eu --corpus de --questions b', /after the --corpus it is for/],
   ['--corpus eu --questions a --mapping m --mapping n', /name one --mapping for eu/],
   ['--corpus eu --questions a --search-questions s --search-questions t', /name one --search-questions for eu/],
+  ['--corpus eu --questions a --rewritings b --rewriter http://a/v1', /--rewriter writes what --rewritings has/],
+  ['a --rewriter b.jsonl', /^error: .*must be an http or https URL/],
 ])('arguments that say nothing sensible are not understood: %s', (args, sentence) => {
   const words = args === '' ? [] : args.split(' ')
   expect(exitCodeOf(words)).toEqual({ code: 2, said: expect.stringMatching(sentence) })
