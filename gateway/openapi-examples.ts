@@ -95,10 +95,7 @@ export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
     details: [{ path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' }],
     originalRequestId: 'req_1e5b7c9d-3f20-4a68-b1c4-0d2e8f6a9b37',
   }),
-  413: error('INVALID_REQUEST', {
-    status: 413,
-    details: [{ path: '(body)', message: 'must be at most 16384 bytes' }],
-  }),
+  413: error('INVALID_REQUEST', { status: 413, details: [{ path: '(body)', message: 'must be at most 16384 bytes' }] }),
   429: error('RATE_LIMITED', {
     details: [{ path: '(plan)', message: 'the requests of the last 60 seconds are used up', reason: 'rate' }],
   }),

@@ -138,9 +138,7 @@ function errorReplies(): Record<string, unknown> {
           ...(status === '405' ? { Allow: header('Allow') } : {}),
           ...(status === '401' ? { 'WWW-Authenticate': header('Authenticate') } : {}),
         },
-        content: {
-          'application/json': { schema: schemaOf(schema), example: ERROR_EXAMPLES[status] },
-        },
+        content: { 'application/json': { schema: schemaOf(schema), example: ERROR_EXAMPLES[status] } },
       },
     ]),
   )

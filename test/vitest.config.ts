@@ -93,12 +93,7 @@ export default defineConfig({
       { extends: true, test: { name: 'long', include: LONG, exclude: SERVICES } },
       {
         extends: true,
-        test: {
-          name: 'services',
-          include: SERVICES,
-          exclude: TOOLS,
-          globalSetup: ['test/support/servers.ts'],
-        },
+        test: { name: 'services', include: SERVICES, exclude: TOOLS, globalSetup: ['test/support/servers.ts'] },
       },
       {
         extends: true,
@@ -108,10 +103,7 @@ export default defineConfig({
           globalSetup: ['test/support/servers.ts', 'test/contract/setup.ts'],
         },
       },
-      {
-        extends: true,
-        test: { name: 'tools', include: TOOLS, globalSetup: ['test/support/servers.ts'] },
-      },
+      { extends: true, test: { name: 'tools', include: TOOLS, globalSetup: ['test/support/servers.ts'] } },
       { extends: true, test: { name: 'objects', include: OBJECTS, globalSetup: ['test/support/servers.ts'] } },
       {
         extends: true,

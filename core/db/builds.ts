@@ -44,9 +44,9 @@ export const readBuild = rowOf(buildRowSchema)<[id: string]>`
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id
   where b.id = $1`
 
-const starterSchema = buildRowSchema.pick({ knowledge_base: true, state: true, error: true }).extend({
-  started_by: z.string(),
-})
+const starterSchema = buildRowSchema
+  .pick({ knowledge_base: true, state: true, error: true })
+  .extend({ started_by: z.string() })
 
 /** Returns who asked for a build, by the name that was stated, and what became of it. */
 export const readBuildStarter = rowOf(starterSchema)<[id: string]>`

@@ -34,9 +34,7 @@ export function rewritingRequest(model: string, question: string, knowledgeBase:
   )
 }
 
-const contentSchema = z.strictObject({
-  queries: z.array(z.string()).max(REWRITING_BOUNDS.rewriterQueriesReadMax),
-})
+const contentSchema = z.strictObject({ queries: z.array(z.string()).max(REWRITING_BOUNDS.rewriterQueriesReadMax) })
 
 /** @returns the usable queries of a reply, best first; undefined if there is none. */
 export function queriesIn(reply: unknown): readonly string[] | undefined {

@@ -129,21 +129,25 @@ export const resultSchema = z.strictObject({
   citation: z.strictObject({
     label: z.string(),
     source_anchor: z.url(),
-    source_snapshot_id: z.uuid().meta({
-      description:
-        'The captured source. Where the operator publishes a source trace, it resolves at ' +
-        '{trace}/{knowledge_base}/snapshots/{source_snapshot_id}, as a page and with .json as data; version resolves ' +
-        'at {trace}/{knowledge_base}/versions/{version}. {trace}/verify-reply.mjs proves or refutes a saved reply.',
-    }),
+    source_snapshot_id: z
+      .uuid()
+      .meta({
+        description:
+          'The captured source. Where the operator publishes a source trace, it resolves at ' +
+          '{trace}/{knowledge_base}/snapshots/{source_snapshot_id}, as a page and with .json as data; version resolves ' +
+          'at {trace}/{knowledge_base}/versions/{version}. {trace}/verify-reply.mjs proves or refutes a saved reply.',
+      }),
   }),
   metadata: z.strictObject({
     language: z.string(),
     jurisdiction: z.string(),
-    verification_status: z.enum(VERIFICATION_STATUSES).meta({
-      description:
-        'verified: the text was found again in the captured bytes of its source, and reviewers signed the version. ' +
-        'source-declared: only the source says so. Other states are those of the source.',
-    }),
+    verification_status: z
+      .enum(VERIFICATION_STATUSES)
+      .meta({
+        description:
+          'verified: the text was found again in the captured bytes of its source, and reviewers signed the version. ' +
+          'source-declared: only the source says so. Other states are those of the source.',
+      }),
   }),
 })
 export type Result = z.infer<typeof resultSchema>
@@ -153,11 +157,13 @@ const decisionMeta = {
     'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.',
 }
 export const signalSchema = z.enum(EVIDENCE_SIGNALS).meta({ description: 'What observed_value rests on.' })
-export const unsupportedReasonSchema = z.enum(['not_in_corpus', 'outside_filters', 'withdrawn']).meta({
-  description:
-    'outside_filters: the filters of this request exclude what is held. withdrawn: what would support it is ' +
-    'withdrawn from service. not_in_corpus: anything else.',
-})
+export const unsupportedReasonSchema = z
+  .enum(['not_in_corpus', 'outside_filters', 'withdrawn'])
+  .meta({
+    description:
+      'outside_filters: the filters of this request exclude what is held. withdrawn: what would support it is ' +
+      'withdrawn from service. not_in_corpus: anything else.',
+  })
 
 const abstentionSchema = z.strictObject({
   decision: z.enum(['answer', 'abstain']).meta(decisionMeta),
@@ -165,11 +171,7 @@ const abstentionSchema = z.strictObject({
   threshold: z.number(),
   observed_value: z.number().meta({ description: '0 when no passage remains.' }),
   unsupported_explicit_references: z.array(
-    z.strictObject({
-      text: z.string(),
-      normalized: z.string(),
-      reason: unsupportedReasonSchema,
-    }),
+    z.strictObject({ text: z.string(), normalized: z.string(), reason: unsupportedReasonSchema }),
   ),
 })
 export type Abstention = z.infer<typeof abstentionSchema>
@@ -218,9 +220,10 @@ export const errorDetailSchema = z.strictObject({
   path: z.string().meta({ description: 'A JSON pointer into the body, the name of a header, (body) or (plan).' }),
   message: z.string(),
   reason: errorReasonSchema.optional(),
-  scope: z.string().optional().meta({
-    description: 'Of exposure: knowledge_base, or document: and its id; other documents are served.',
-  }),
+  scope: z
+    .string()
+    .optional()
+    .meta({ description: 'Of exposure: knowledge_base, or document: and its id; other documents are served.' }),
   access_grows_at: timestamp
     .optional()
     .meta({ description: 'Of exposure: when more is served again, the start of a UTC day.' }),

@@ -55,10 +55,7 @@ export async function search(
         request,
         Math.min(PLATFORM_BOUNDS.searchTimeoutMs, timeLeft('search', context, pinned)),
         context.signal,
-        {
-          request_id: context.ids.requestId,
-          ...context.about,
-        },
+        { request_id: context.ids.requestId, ...context.about },
       ),
     )
     context.about.node = node

@@ -228,12 +228,7 @@ function maintenance(deps: JobsDeps, queues: Readonly<Record<'build' | 'activate
         await keepCaptureSchedules(queues.capture, deps.database)
       },
     },
-    {
-      name: 'serving list',
-      everyMs: JOB_BOUNDS.sweepEveryMs,
-      locked: true,
-      run: () => keepServingList(deps),
-    },
+    { name: 'serving list', everyMs: JOB_BOUNDS.sweepEveryMs, locked: true, run: () => keepServingList(deps) },
     {
       name: 'audit copy',
       everyMs: JOB_BOUNDS.auditCopyEveryMs,

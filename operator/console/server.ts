@@ -116,11 +116,9 @@ async function asked(deps: ConsoleDeps, { question }: { readonly question: strin
   const { slug } = knowledgeBase
   const id = await askedAt(gateway, apiKey, question, { knowledgeBase: slug })
   const explained = await explain(rerun, await requestNamed(operator.database, id), question)
-  const found = explained.passages.slice(0, page.FOUND_SHOWN).map((passage) => ({
-    chunk: passage.chunk_id,
-    document: passage.document_id,
-    total: passage.document_passages,
-  }))
+  const found = explained.passages
+    .slice(0, page.FOUND_SHOWN)
+    .map((passage) => ({ chunk: passage.chunk_id, document: passage.document_id, total: passage.document_passages }))
   await recordShown(deps, 'request.explain', id, found)
   return page.renderExplained(explained, page.sameRequest(gateway, { query: question, knowledge_base: slug }))
 }

@@ -8,12 +8,7 @@ import { folderOfFile } from '#test/support/folder.ts'
 const positive = z.number().positive()
 const path = z.object({ answered: positive, failed: z.literal(0), per_second: positive })
 const recall = z.number().min(0.98)
-const found = z.object({
-  recall_at_5: recall,
-  recall_at_10: recall,
-  grpc_same: z.literal(1),
-  full_same: z.literal(1),
-})
+const found = z.object({ recall_at_5: recall, recall_at_10: recall, grpc_same: z.literal(1), full_same: z.literal(1) })
 /** Speed is not judged; what is said of each figure holds for it. */
 const resultSchema = z.object({
   durability: z.record(z.string(), z.literal('on')),

@@ -48,10 +48,7 @@ beforeAll(async () => {
   expect(described.headers.get('traceparent')).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
   const text: unknown = await described.json()
   document = documentSchema.parse(dereferenced(text))
-  const caller = await createCaller({
-    ...OF_MIXED,
-    limits: { requests_per_minute: 3 },
-  })
+  const caller = await createCaller({ ...OF_MIXED, limits: { requests_per_minute: 3 } })
   const once = { headers: { 'idempotency-key': 'one-and-the-same-key' } }
   replies.push(await caller.ask({}, once), await caller.ask({}, once), await caller.ask({ query: ABSTAINED_QUERY }))
   replies.push(await caller.ask({ query: asking('status-400', 'silt') }), await caller.ask())

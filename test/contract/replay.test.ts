@@ -14,10 +14,7 @@ const keptSchema = z.object({
   state: z.string(),
   in_force_on: z.string(),
   fingerprint_epoch: z.number(),
-  filters: z.object({
-    request: z.record(z.string(), z.unknown()),
-    entitlement: z.record(z.string(), z.unknown()),
-  }),
+  filters: z.object({ request: z.record(z.string(), z.unknown()), entitlement: z.record(z.string(), z.unknown()) }),
   replay: z
     .strictObject({
       query_vector_digest: z.string().nullable(),

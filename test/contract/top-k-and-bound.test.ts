@@ -53,10 +53,7 @@ describe('Limits: response size', () => {
   })
 
   test('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
-    const roomy = await createCaller({
-      ...OF_MIXED,
-      limits: { max_response_bytes: 2_000_000 },
-    })
+    const roomy = await createCaller({ ...OF_MIXED, limits: { max_response_bytes: 2_000_000 } })
     const profile = await showingProfile(roomy)
     const [bounded, whole] = [await caller.ask(asked), await roomy.ask({ ...asked, profile })]
     expect(whole.bytes.length).toBeGreaterThan(RESPONSE_BYTES_MAX)
@@ -79,10 +76,7 @@ describe('Limits: response size', () => {
   })
 
   test('the bound of the plan is authoritative', async () => {
-    const narrow = await createCaller({
-      ...OF_MIXED,
-      limits: { max_response_bytes: 20_000 },
-    })
+    const narrow = await createCaller({ ...OF_MIXED, limits: { max_response_bytes: 20_000 } })
     const reply = await narrow.ask({ ...asked, profile: await showingProfile(narrow) })
     expect(reply.bytes.length).toBeLessThanOrEqual(20_000)
     expect(reply.retrieved().usage.result_count).toBeGreaterThan(0)

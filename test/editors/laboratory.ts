@@ -141,15 +141,7 @@ async function build(bench: Bench, sources: Sources, acceptLoss: readonly string
   const profile = defaultProfile(context.parameters)
   try {
     const evaluation = await evaluateVersion(bench, { corpus, artifact, profile, questionSet })
-    return {
-      sources,
-      report: imported.report,
-      artifact,
-      corpus,
-      evaluation,
-      profile: evaluation.profile,
-      questionSet,
-    }
+    return { sources, report: imported.report, artifact, corpus, evaluation, profile: evaluation.profile, questionSet }
   } catch (error) {
     rmSync(artifact.folder, { recursive: true, force: true })
     bench.node.release(artifact.versionId)

@@ -44,9 +44,7 @@ const olderCopy = (): string => join(dirname(redis.logFile), 'older')
  */
 type Used = Awaited<ReturnType<typeof useUp>>
 
-const ALL_SEEN = {
-  exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 1, document: 1_000 } },
-}
+const ALL_SEEN = { exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 1, document: 1_000 } } }
 
 async function useUp(afterFirst: () => void) {
   const caller = await service.createCaller({

@@ -11,9 +11,7 @@ const served = [{ chunk: 'passage', document: 'act', total: 40 }]
 const answer = (startMs: number, record: object = {}): Exchange =>
   delivered({ startMs, record: { decision: 'answer', version: VERSION, ...record }, reservation: { served } })
 const baseline = answer(0, { phase: BASELINE })
-const silent = (startMs: number): Exchange => ({
-  ...delivered({ startMs, record: { outcome: 'lost', status: 0 } }),
-})
+const silent = (startMs: number): Exchange => ({ ...delivered({ startMs, record: { outcome: 'lost', status: 0 } }) })
 
 function craftFleet(exchanges: readonly Exchange[], more: Partial<FleetEvidence> = {}): FleetEvidence {
   const evidence = craftEvidence(exchanges)

@@ -31,10 +31,7 @@ export async function runModel(
     const result = await fc.check(property, { seed, numRuns })
     sequences += result.numRuns
     if (result.failed)
-      return {
-        sequences,
-        violation: `${fc.defaultReportMessage(result) ?? ''}\n${String(result.errorInstance)}`,
-      }
+      return { sequences, violation: `${fc.defaultReportMessage(result) ?? ''}\n${String(result.errorInstance)}` }
   }
   return { sequences, violation: null }
 }

@@ -147,9 +147,7 @@ test('a version without vectors is searched by words, and a vector is refused', 
   const words = await search({ text, vector: undefined, versionId: bare.versionId })
   expect(words).toEqual(await search({ text, vector: undefined }))
   expect([words.plan, words.passages.length]).toEqual(['none', 5])
-  await expect(search({ text, versionId: bare.versionId })).rejects.toMatchObject({
-    code: status.INVALID_ARGUMENT,
-  })
+  await expect(search({ text, versionId: bare.versionId })).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
   await client.releaseVersion(bare.versionId, CALL_TIMEOUT_MS)
 })
 

@@ -27,10 +27,7 @@ test('a filter value as long as an import may hold it is searched, whatever its 
 describe('what is asked', () => {
   test('may be words, a vector or both, and must be one of them', () => {
     expect(parsed({ queryText: '' })).toMatchObject({ vector: Float32Array.of(1), text: '' })
-    expect(parsed({ queryText: 'who', queryVector: Buffer.alloc(0) })).toMatchObject({
-      vector: undefined,
-      text: 'who',
-    })
+    expect(parsed({ queryText: 'who', queryVector: Buffer.alloc(0) })).toMatchObject({ vector: undefined, text: 'who' })
     expect(parsed({ queryText: 'who' })).toMatchObject({ vector: Float32Array.of(1), text: 'who' })
     for (const queryText of ['', ' \n\t'])
       expect(() => parsed({ queryText, queryVector: Buffer.alloc(0) })).toThrow(

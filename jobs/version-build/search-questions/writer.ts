@@ -23,9 +23,7 @@ const PROMPT =
   'name no article or section. Write in the language of the passage. Reply with the number of each passage and its ' +
   'questions.'
 
-const writtenSchema = z.object({
-  passages: z.array(z.object({ number: z.int(), questions: z.array(z.string()) })),
-})
+const writtenSchema = z.object({ passages: z.array(z.object({ number: z.int(), questions: z.array(z.string()) })) })
 
 /** @throws OperatorError when the endpoint or the model is not configured. */
 export function createQuestionWriter(settings: EndpointSettings, options: EndpointOptions = {}) {

@@ -72,7 +72,9 @@ function fits(field: FieldName, example: string): boolean {
   return true
 }
 
-async function metadataIn(paths: readonly string[]): Promise<{
+async function metadataIn(
+  paths: readonly string[],
+): Promise<{
   readonly records: number
   readonly fields: ReadonlyMap<string, Stated>
   readonly fault: string | undefined

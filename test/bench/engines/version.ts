@@ -82,10 +82,7 @@ async function written(
     rows: engineRows(unsigned),
     onProgress: (done, total) => progress.update('index', done, total),
   })
-  const load = {
-    seconds: (performance.now() - began) / 1_000,
-    cpu_seconds: (processCpuMs(pid) - cpuBeforeMs) / 1_000,
-  }
+  const load = { seconds: (performance.now() - began) / 1_000, cpu_seconds: (processCpuMs(pid) - cpuBeforeMs) / 1_000 }
   progress.end()
   const { clusters: _clusters, files, ...others } = local.manifest
   const kept = Object.entries(files).filter(([name]) => !SEARCHED_FILES.includes(name))

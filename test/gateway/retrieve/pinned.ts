@@ -115,11 +115,7 @@ export function foundPassage(row: number, change: Partial<FoundPassage> = {}): F
       publishedAt: '2024-01-01T00:00:00.000Z',
       effectiveAt: '2024-01-01T00:00:00.000Z',
     },
-    citation: {
-      label: `Rule ${row}`,
-      sourceAnchor: `https://rules.example/a#${row}`,
-      sourceSnapshotId: randomUUID(),
-    },
+    citation: { label: `Rule ${row}`, sourceAnchor: `https://rules.example/a#${row}`, sourceSnapshotId: randomUUID() },
     metadata: { language: 'en', jurisdiction: 'XA', subjects: ['alpha'], verificationStatus: 'verified' },
     documentPassages: 100,
     named: false,

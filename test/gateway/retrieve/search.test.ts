@@ -45,11 +45,7 @@ describe('what a node is asked', () => {
     const pinned = pinnedRequest({
       now,
       request: { top_k: 3 },
-      parameters: {
-        expansion: 99,
-        per_document_max: 2,
-        dense_weight: 0.5,
-      },
+      parameters: { expansion: 99, per_document_max: 2, dense_weight: 0.5 },
     })
     const { deps, asked } = tierSaying(() => reply([]))
     const { signal } = new AbortController()
@@ -66,12 +62,7 @@ describe('what a node is asked', () => {
       filters: pinned.filters,
       entitled: pinned.entitled,
       withdrawn: [],
-      ranking: {
-        rowsScoredMin: 99,
-        denseWeight: 0.5,
-        perDocumentMax: 2,
-        collapseRevisionsOn: '2026-03-01',
-      },
+      ranking: { rowsScoredMin: 99, denseWeight: 0.5, perDocumentMax: 2, collapseRevisionsOn: '2026-03-01' },
     })
   })
 

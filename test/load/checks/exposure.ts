@@ -56,11 +56,7 @@ export const exposureMarks = check(
     const served = records
       .filter(({ status }) => status === 200)
       .toSorted((one, other) => one.endedMs - other.endedMs)
-      .map((record) => ({
-        endedMs: record.endedMs,
-        day: dayOf(record),
-        passages: reservationOf(record)?.served ?? [],
-      }))
+      .map((record) => ({ endedMs: record.endedMs, day: dayOf(record), passages: reservationOf(record)?.served ?? [] }))
     const rate = Math.max(1, Math.floor(limits.requests_per_minute / TIGHTENED_RATE_DIVISOR))
     const admittedMs = [...reservations.values()].map(({ admittedAtMs }) => admittedAtMs)
     const exposure = createExposure(limits, all.corpusPassages)

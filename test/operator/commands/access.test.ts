@@ -270,9 +270,7 @@ describe('entitlements', () => {
     ]) {
       await expect(addEntitledProfile(operator, ENTITLEMENT, wrong), wrong).rejects.toThrow(/has no profile/)
     }
-    expect(await removeEntitledProfile(operator, ENTITLEMENT, profile.toUpperCase())).toMatchObject({
-      profile_ids: [],
-    })
+    expect(await removeEntitledProfile(operator, ENTITLEMENT, profile.toUpperCase())).toMatchObject({ profile_ids: [] })
     await expect(removeEntitledProfile(operator, ENTITLEMENT, profile)).rejects.toThrow(/has no profile/)
   })
 

@@ -32,12 +32,7 @@ const { versionId, manifestDigest } = await buildTestArtifact({
 
 const started = (engine: Partial<EngineSettings>): ReturnType<typeof startReplayNode> =>
   startReplayNode(
-    {
-      ...NO_ENGINE,
-      ...engine,
-      ARTIFACT_STORE: pathToFileURL(store).href,
-      MANIFEST_PUBLIC_KEY: [keys.publicKeyDer],
-    },
+    { ...NO_ENGINE, ...engine, ARTIFACT_STORE: pathToFileURL(store).href, MANIFEST_PUBLIC_KEY: [keys.publicKeyDer] },
     versionId,
     manifestDigest,
   )

@@ -91,11 +91,7 @@ describe('the passages of a named provision', () => {
       ['2024-06-01', [20, 21, 22, 23, 24]],
       ['2025-06-01', [25, 26, 27, 28, 29]],
     ] as const) {
-      const reply = await corpus.ask({
-        text: article(7),
-        limit: 10,
-        ranking: { ...RANKING, collapseRevisionsOn: day },
-      })
+      const reply = await corpus.ask({ text: article(7), limit: 10, ranking: { ...RANKING, collapseRevisionsOn: day } })
       expect(numbers(reply).filter((n) => n >= 20 && n < 30)).toEqual(expected)
       expect(reply.passages.slice(0, 5).every(({ named }) => named)).toBe(true)
     }

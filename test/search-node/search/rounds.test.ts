@@ -127,9 +127,7 @@ describe('a search whose candidates are of one document with a cap', () => {
         return 0
       },
     }
-    await expect(counted({ text: TEXT, ranking: capped }, limits)).rejects.toMatchObject({
-      code: 'DEADLINE_EXCEEDED',
-    })
+    await expect(counted({ text: TEXT, ranking: capped }, limits)).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
     expect(asked).toBe(1)
   })
 })

@@ -14,10 +14,7 @@ const seed = 4_711
 const store = folderOfFile()
 const pools: SearchPool[] = []
 
-const artifact = await buildTestArtifact({
-  store,
-  rows: testRows({ rows: 300, dimensions: 16, seed }),
-})
+const artifact = await buildTestArtifact({ store, rows: testRows({ rows: 300, dimensions: 16, seed }) })
 const ref = artifactRef(artifact.folder, artifact.manifest)
 const pool = startPool()
 afterAll(async () => {

@@ -19,10 +19,7 @@ const ADDRESSES_GROWTH_MEGABYTES_MAX = 8 * 1_024
 
 const store = folderOfFile()
 
-const artifact = await buildTestArtifact({
-  store,
-  rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }),
-})
+const artifact = await buildTestArtifact({ store, rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }) })
 const pool = new SearchPool({ threads: 2, queueMax: 8 })
 afterAll(async () => {
   await pool.end()

@@ -52,11 +52,7 @@ export function resolveReferences(
         addRows(rows, found, { reference: at, nearness, withoutAct })
       continue
     }
-    unsupported.push({
-      text,
-      normalized: canonicalReference(reference),
-      reason: reasonOf(held, reach),
-    })
+    unsupported.push({ text, normalized: canonicalReference(reference), reason: reasonOf(held, reach) })
   }
   return { ids: nearestRows(rows), unsupported, remainder: remainderOf(query, explicit) }
 }

@@ -92,9 +92,7 @@ test('texts of one act that its publisher names by their days are revisions of o
 test('a field that neither the file nor source.yaml states is named, and nothing is invented', async () => {
   const { passages, report } = await imported({ 'a.html': PAGE }, 'language: en\n')
   expect(passages).toEqual([])
-  expect(report.reasons).toEqual({
-    'authority, canonical_url, published_at, effective_at, jurisdiction missing': 1,
-  })
+  expect(report.reasons).toEqual({ 'authority, canonical_url, published_at, effective_at, jurisdiction missing': 1 })
 })
 
 test('a file that is not read is one loss with its line, and accepting it imports the rest', async () => {

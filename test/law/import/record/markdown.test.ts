@@ -58,13 +58,7 @@ describe('a Markdown import', () => {
     })
     expect(passages.map((passage) => passage.heading)).toEqual(['Bee Rulebook › Hives › One'])
     expect(report.entries).toEqual([
-      {
-        source: 'a.md',
-        line: 21,
-        id: 'two',
-        reason: 'heading without text',
-        text: 'Bee Rulebook › Hives › Two\n',
-      },
+      { source: 'a.md', line: 21, id: 'two', reason: 'heading without text', text: 'Bee Rulebook › Hives › Two\n' },
       { source: 'a.md', line: 23, id: 'swarms', reason: 'heading without text', text: 'Bee Rulebook › Swarms\n\u200B' },
     ])
     expect(report).toMatchObject({ records_read: 3, skipped: 2 })
