@@ -34,7 +34,6 @@ export interface Observed {
   readonly database: Database
   /** Of the keys that this runtime accepts. */
   readonly environment: string
-  /** Path of this process's certificate. */
   readonly certificate: string | undefined
 }
 

@@ -98,7 +98,6 @@ function createHealth(server: Server) {
     serve() {
       if (!stopping) setAll('SERVING')
     },
-    /** The health of a version, under its id. */
     setServed: (versionId: string, isServed: boolean) =>
       health.setStatus(versionId, isServed ? 'SERVING' : 'NOT_SERVING'),
     /** Health reports NOT_SERVING from now on; calls are still answered. */

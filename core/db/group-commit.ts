@@ -1,5 +1,4 @@
 export interface GroupCommitLimits {
-  /** Items of one run. */
   readonly itemsMax: number
   /** Concurrent runs. Calls that arrive meanwhile wait and share a run. */
   readonly runsMax: number

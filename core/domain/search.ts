@@ -116,7 +116,6 @@ export interface SearchResult {
   readonly rows: readonly FoundRow[]
   /** How the vectors were searched: `exact`, `scan` or `ivf`; `none` without a vector. */
   readonly plan: string
-  /** Passages that the filters allow. */
   readonly allowed: number
   /** Query performance predictors, in the order of `PREDICTORS`; empty without a text. */
   readonly predictors: readonly number[]

@@ -55,7 +55,6 @@ export function buildPolicy(
 
 /** One request, which is sent until it is answered or its policy ends. */
 export interface Sending<T> {
-  /** One attempt. */
   readonly attempt: (timeoutMs: number) => Promise<T>
   /** Estimate for one attempt. */
   readonly tokens: number

@@ -25,14 +25,12 @@ export const endpointOptionsSchema = z
     passage_prefix: prefixSchema,
     /** Tokens of one text that the model embeds. */
     tokens_max: z.int().min(1).max(EMBEDDING_BOUNDS.embedTokensMax),
-    /** Texts of one request. */
     batch_texts: z.int().min(1).max(EMBEDDING_BOUNDS.embedRequestTextsMax),
     /** Batches of passages that are sent at once. */
     concurrency: z.int().min(1).max(EMBEDDING_BOUNDS.embedConcurrencyMax),
     tokens_per_minute: z.int().min(1).max(EMBEDDING_BOUNDS.embedTokensPerMinuteMax),
     /** Time for which one request is repeated. */
     retry_ms: z.int().min(EMBEDDING_BOUNDS.embedBuildRetryMinMs).max(EMBEDDING_BOUNDS.embedBuildRetryMaxMs),
-    /** Chat model that writes search questions. */
     chat_model: modelName,
   })
   .partial()

@@ -7,7 +7,6 @@ export interface EngineRow {
   readonly record: PassageRecord
   /** See `PassagesReader.digest`. */
   readonly digest: string
-  /** Rank of its chunk id among all. */
   readonly rank: number
   /** Impact of each term by its hash; see `impactsOf`. */
   readonly impacts: ReadonlyMap<number, number>

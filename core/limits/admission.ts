@@ -26,7 +26,6 @@ export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | F
   readonly limits: PlanLimits
   readonly topK: number
   readonly corpusPassages: number
-  /** Passages that an operator allows beyond the marks of the exposure. */
   readonly exposureAllowance: number
   /** Computed only for a charged request. */
   readonly fingerprint: () => Pick<NewReservation, Fingerprinted>
@@ -95,7 +94,6 @@ function conflict(original: OriginalRequest, decision: ChargeDecision): Admissio
   return { status: 'refused', refusal: { reason: 'conflict', original }, decision }
 }
 
-/** One attempt to admit a request. */
 interface Attempt extends AdmissionDeps {
   readonly candidate: Candidate
   /** In force when the attempt began. */

@@ -48,7 +48,6 @@ function factsOf(
     knowledgeBase: entitlement.knowledge_base,
     planId: entitlement.plan_id,
     limits,
-    /** Passages that an operator allows beyond the marks of the exposure. */
     exposureAllowance: entitlement.exposure_allowance,
     profile,
     /** The artifact that the version is served from: the SHA-256 of its manifest, in hexadecimal digits. */

@@ -52,7 +52,6 @@ export interface RequestContext {
   client: string | undefined
   /** Once the limits were evaluated. */
   usage: LimitUsage | undefined
-  /** Score of the first passage that was found. */
   firstScore: number | undefined
   /** The digests of the presented key, under each pepper in use; none before `authenticate`. */
   digests: readonly Buffer[]

@@ -129,25 +129,21 @@ export const resultSchema = z.strictObject({
   citation: z.strictObject({
     label: z.string(),
     source_anchor: z.url(),
-    source_snapshot_id: z
-      .uuid()
-      .meta({
-        description:
-          'The captured source. Where the operator publishes a source trace, it resolves at ' +
-          '{trace}/{knowledge_base}/snapshots/{source_snapshot_id}, as a page and with .json as data; version resolves ' +
-          'at {trace}/{knowledge_base}/versions/{version}. {trace}/verify-reply.mjs proves or refutes a saved reply.',
-      }),
+    source_snapshot_id: z.uuid().meta({
+      description:
+        'The captured source. Where the operator publishes a source trace, it resolves at ' +
+        '{trace}/{knowledge_base}/snapshots/{source_snapshot_id}, as a page and with .json as data; version resolves ' +
+        'at {trace}/{knowledge_base}/versions/{version}. {trace}/verify-reply.mjs proves or refutes a saved reply.',
+    }),
   }),
   metadata: z.strictObject({
     language: z.string(),
     jurisdiction: z.string(),
-    verification_status: z
-      .enum(VERIFICATION_STATUSES)
-      .meta({
-        description:
-          'verified: the text was found again in the captured bytes of its source, and reviewers signed the version. ' +
-          'source-declared: only the source says so. Other states are those of the source.',
-      }),
+    verification_status: z.enum(VERIFICATION_STATUSES).meta({
+      description:
+        'verified: the text was found again in the captured bytes of its source, and reviewers signed the version. ' +
+        'source-declared: only the source says so. Other states are those of the source.',
+    }),
   }),
 })
 export type Result = z.infer<typeof resultSchema>
@@ -157,13 +153,11 @@ const decisionMeta = {
     'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.',
 }
 export const signalSchema = z.enum(EVIDENCE_SIGNALS).meta({ description: 'What observed_value rests on.' })
-export const unsupportedReasonSchema = z
-  .enum(['not_in_corpus', 'outside_filters', 'withdrawn'])
-  .meta({
-    description:
-      'outside_filters: the filters of this request exclude what is held. withdrawn: what would support it is ' +
-      'withdrawn from service. not_in_corpus: anything else.',
-  })
+export const unsupportedReasonSchema = z.enum(['not_in_corpus', 'outside_filters', 'withdrawn']).meta({
+  description:
+    'outside_filters: the filters of this request exclude what is held. withdrawn: what would support it is ' +
+    'withdrawn from service. not_in_corpus: anything else.',
+})
 
 const abstentionSchema = z.strictObject({
   decision: z.enum(['answer', 'abstain']).meta(decisionMeta),

@@ -11,7 +11,6 @@ export interface TokenizerFile {
   readonly model: { vocab?: unknown; readonly type?: unknown; readonly unk_id?: unknown }
 }
 
-/** Fields of the package's Unigram model. */
 interface UnigramModel {
   readonly vocab: string[]
   readonly scores: number[]

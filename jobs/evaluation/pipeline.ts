@@ -26,7 +26,6 @@ import type { NoteSourceIds } from './source-ids.ts'
 /** The reader and the rewriter are those of the profile. Their order and decision are measured where they are given. */
 export interface EvaluationInput extends PreparedVersion, AskRecordsContext {
   readonly knowledgeBase: string
-  /** As its signed manifest describes it. */
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
   }

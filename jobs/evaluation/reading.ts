@@ -63,7 +63,6 @@ export function readerFeatures(scores: readonly number[]): readonly number[] {
   return READER_PREDICTORS.map((name) => figures[name])
 }
 
-/** The labelled questions, or a sample of them that depends on their ids alone. */
 function labelledSample(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
   const labelled = questions.filter(({ answerable }) => answerable !== undefined)
   if (labelled.length <= EVALUATION_BOUNDS.readQuestionsMax) return labelled

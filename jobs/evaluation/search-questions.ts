@@ -60,7 +60,6 @@ async function read({ folder, files }: Artifact) {
   return { total, passages: ids.size, repeated, sample: sample.items.map(({ question }) => question) }
 }
 
-/** Those of the ids that a request of the day can be served. */
 async function servedIds({ folder, files }: Artifact, ids: ReadonlySet<string>, day: string) {
   const served = new Set<string>()
   for await (const passage of verifiedPassagesIn(folder, files['passages.jsonl']))

@@ -8,7 +8,6 @@ export type SourceIdOf = (row: number) => string
 
 interface Artifact extends Pick<Manifest, 'passages' | 'files'> {
   readonly folder: string
-  /** Makes the error of an artifact that was altered after it was verified. */
   readonly damaged: (error: ArtifactError) => unknown
 }
 

@@ -41,7 +41,6 @@ export function createNaming<W extends WithdrawalInForce>(withdrawals: readonly 
     [chunk_id, provision, document.id].flatMap(byId)
 }
 
-/** Finds what was listed under a key. */
 function listed<T>(all: Iterable<T>, keysOf: (one: T) => Iterable<string>): (key: string) => readonly T[] {
   const found = new Map<string, T[]>()
   for (const one of all) for (const key of keysOf(one)) found.set(key, [...(found.get(key) ?? []), one])

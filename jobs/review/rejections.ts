@@ -39,7 +39,6 @@ export async function isRejected(
   return version.state === 'rejected' || (await readRejections(database, version.id)).signed
 }
 
-/** A version in the history of activations. */
 interface PastVersion {
   readonly version_id: string
   readonly claimed: boolean

@@ -126,7 +126,6 @@ function createPolicies(activeAt: ActiveAt) {
         )
       return inForce.get(base) ?? DEFAULT_IN_FORCE
     },
-    /** The most reviewers that a policy in force requires. */
     strictest: () => Math.max(1, ...[...inForce.values()].map(({ policy }) => policy.reviewers)),
   }
 }

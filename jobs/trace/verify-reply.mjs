@@ -342,7 +342,6 @@ async function textAt(file, selector) {
   return typeof value === 'string' ? pointsOf(value, selector) : ''
 }
 
-/** Code points of a string. */
 function pointsOf(text, { start, end }) {
   let [unit, from, point] = [0, 0, 0]
   for (; point < end && unit < text.length; point += 1) {

@@ -20,7 +20,6 @@ interface BuildJobDeps {
   readonly log: Log
   /** Aborted when the worker stops. A running build is then killed and its job returns to the queue. */
   readonly stopping: AbortSignal
-  /** Heap limit of a build's process. */
   readonly buildHeapMb: number
   readonly environment?: NodeJS.ProcessEnv
   /** The cluster of builds for the engine `opensearch`. */

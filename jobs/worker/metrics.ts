@@ -22,7 +22,6 @@ import { QUEUES, openQueue, type JobQueue } from '../platform/queues.ts'
 interface MetricsDeps {
   readonly database: Database
   readonly clock: Pick<ClockCheck, 'fault' | 'register'>
-  /** Path of this process's certificate. */
   readonly certificate: string | undefined
   readonly drifts: Drifts
   readonly queues: readonly JobQueue[]

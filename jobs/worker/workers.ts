@@ -42,7 +42,6 @@ export interface JobsDeps {
   /** Who is told of captures that changed or failed, and of their candidates. */
   readonly notified: Notified
   readonly buildConcurrency: number
-  /** Heap limit of the process of a build or a capture. */
   readonly buildHeapMb: number
   readonly vectorCacheBytesMax: number
   /** The cluster of builds for the engine `opensearch`. */

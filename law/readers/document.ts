@@ -23,7 +23,6 @@ export interface Provision {
   /** Its number as written: `§ 51.1`, `Article 5`, `(1)`. */
   readonly label: string
   readonly heading: string
-  /** The publisher's anchor. */
   readonly anchor: string | undefined
   /** Position of the provision that holds this one, in the list of the document. */
   readonly within: number | undefined
@@ -65,7 +64,6 @@ export interface ReaderLoss {
   /** Of what is not understood, the same in every file. */
   readonly name: string
   readonly count: number
-  /** Line of the first one. */
   readonly line: number
 }
 

@@ -225,7 +225,6 @@ function guttersOf(rows: readonly Row[]): readonly number[] {
 /** No page of a publication is wider. */
 const POINTS_MAX = 20_000
 
-/** The spans of a row that words fill. */
 function spansOf(row: Row): readonly Span[] {
   const spans: { from: number; to: number }[] = []
   for (const { x, width, size, text } of row) {

@@ -41,7 +41,6 @@ const SNAPSHOT_MODE = 0o640
 
 export interface CaptureOptions {
   readonly signal?: AbortSignal
-  /** Called with the number of bytes of each block that was read. */
   readonly onBytes?: (bytes: number) => void
 }
 

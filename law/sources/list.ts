@@ -44,7 +44,6 @@ interface FormatOfSources {
   readonly isCorpus: (name: string) => boolean
   /** Whether a file that does not may be meant as a part of it: `queries.jsonl` and `logo.png` belong beside a corpus. */
   readonly mayBelong: (name: string) => boolean
-  /** Why it is left out. */
   readonly leftOut: string
   readonly nothingToRead: string
 }

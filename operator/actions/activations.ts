@@ -36,7 +36,6 @@ export async function planActivation(operator: Operator, versionId: string) {
     knowledge_base,
     /** The version that is active now; null if none is. */
     replaces,
-    /** Whether the public source trace is on. */
     traced,
     /** `169 → 10 passages, 159 removed, 3 changed`. */
     changes: changes === undefined ? `first version: ${passages} passages` : changesInWords(changes),

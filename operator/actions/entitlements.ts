@@ -17,7 +17,6 @@ import { withAudit, type Operator } from './operator.ts'
 
 const PROFILES_MAX = 64
 
-/** What an operator decides of an entitlement. */
 interface Decided {
   readonly plan: string
   readonly languages: readonly string[]

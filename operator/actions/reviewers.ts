@@ -91,7 +91,6 @@ interface AddReviewer {
   readonly name: string
   /** SPKI, DER. */
   readonly publicKey: Buffer
-  /** Login of this person in Postgres. */
   readonly login?: string | undefined
   /** Keys of those who endorse; none for the first reviewer. */
   readonly endorsers?: readonly SigningKey[]

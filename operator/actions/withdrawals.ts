@@ -164,7 +164,6 @@ function shownOf(row: WithdrawalRow, registry: Registry) {
   }
 }
 
-/** A version, and the slug of its knowledge base. */
 type SearchedVersion = Pick<VersionRow, 'id' | 'knowledge_base'>
 
 const LISTED_MAX = 5

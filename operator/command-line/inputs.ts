@@ -48,7 +48,6 @@ export function optionsOf(shape: z.ZodRawShape): readonly Option[] {
   })
 }
 
-/** Makes a parser of an option from the schema of its text. */
 function parsedBy(schema: z.core.$ZodType): (text: string) => unknown {
   return (value) => {
     const { success, data, error } = z.safeParse(schema, value)

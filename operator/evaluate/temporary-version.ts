@@ -99,7 +99,6 @@ export async function withTemporaryVersion<T>(input: VersionInput, use: (version
   }
 }
 
-/** Notes irregularities of the corpus. */
 function reportCorpus({ report, missing }: Pick<Built, 'report' | 'missing'>, { note, relevant }: VersionInput): void {
   const [first] = report.entries
   const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)

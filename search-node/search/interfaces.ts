@@ -48,7 +48,6 @@ export interface QuestionPair {
 /** A question in the form that rescoring needs. */
 export interface Question {
   readonly words: readonly QuestionWord[]
-  /** The question in all languages of the version. */
   readonly asked: AnalyzedQuestion
   readonly pairs: readonly QuestionPair[]
   /** Upper bound of the pair weights in one passage, which is in one language. */
@@ -86,7 +85,6 @@ export interface VectorQuery {
   readonly scope: SearchScope
   /** Candidates wanted; there may be more. */
   readonly depth: number
-  /** The minimum of rows that are scored. */
   readonly rowsScoredMin: number
 }
 
@@ -230,7 +228,6 @@ export interface VersionStatistics {
    * @param rows ascending.
    */
   queryExpansionShares(text: string, rows: Uint32Array): Float64Array | undefined
-  /** The n-grams of a question. */
   ngrams(text: string): NgramQuestion
   /** N-grams of the passage in a row, with repetitions, valid until the next call; see `ngramHashes`. */
   readonly rowNgrams: (row: number) => Int32Array

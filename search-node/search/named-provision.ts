@@ -103,7 +103,6 @@ const MISSING_MEASURE_WEIGHT = 20
 /** Dice coefficient from which a similar spelling counts, in part. */
 const RESEMBLANCE_MIN = 0.5
 
-/** A passage of a named provision. */
 interface NamedPassage {
   readonly text: PassageText
   readonly words: RowWords

@@ -205,7 +205,6 @@ function nearest({ ids: rows, scores }: ScoredCandidates, count: number): Ranked
   return { rows: top.ids.map((at) => rows[at] ?? 0), scores: top.scores }
 }
 
-/** The fields of a passage in a reply. */
 function shownPassage({ passage }: VersionStatistics, { row, score }: Scored, named: NamedRows): FoundPassage {
   const { chunk_id, source_id, provision, text, document, citation, metadata, subjects, position } = passage(row)
   return {

@@ -12,7 +12,6 @@ export const RESCORE = { k1: 0.9, b: 0.7, beside: 0.1, near: 0.05, pairs: 0.6, p
 /** Which rows count as context. A row that the request may not see adds nothing to its neighbours. */
 export interface ContextWindow {
   readonly rows: number
-  /** Whether a row belongs to the same revision as the row before it. */
   readonly sameRevisionAsPrevious: (row: number) => boolean
   readonly allowed: (row: number) => boolean
 }

@@ -39,7 +39,6 @@ const NO_PRETENURING = '--no-allocation-site-pretenuring'
 export class SearchPool {
   readonly threads: number
   readonly queueMax: number
-  /** Searches of mapped graphs since the start. */
   readonly graphSearches: BigInt64Array = new BigInt64Array(new SharedArrayBuffer(8))
   readonly #queue = new SearchQueue()
   /** What a thread that replaces another reads when it starts. */
@@ -200,7 +199,6 @@ class SearchQueue implements TaskQueue {
     return this.#searches.length + Number(this.#dueShare() !== undefined)
   }
 
-  /** Searches that wait. */
   get searches(): number {
     return this.#searches.length
   }

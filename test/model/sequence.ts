@@ -240,9 +240,7 @@ function at<T>(list: readonly T[], index: number): T {
   return found
 }
 
-function isConflict(
-  admission: Admission,
-): admission is Extract<Admission, { status: 'refused' }> & {
+function isConflict(admission: Admission): admission is Extract<Admission, { status: 'refused' }> & {
   readonly refusal: { readonly reason: 'conflict'; readonly originalRequestId: string }
 } {
   return admission.status === 'refused' && admission.refusal.reason === 'conflict'

@@ -21,7 +21,6 @@ type TermsOfWord = (word: string) => readonly string[]
 export interface QueryWord {
   /** Folded. Of several words that share all terms, the first. */
   readonly word: string
-  /** Number of occurrences in the question. */
   readonly count: number
   /** One term per language in which it is not a function word. Languages that index it alike have equal terms. */
   readonly terms: readonly { readonly language: string; readonly term: string }[]

@@ -34,13 +34,11 @@ export function describe(title: string, acts: Iterable<DescribedAct>): Descripti
   const largest = [...acts].toSorted((a, b) => b.passages - a.passages || (a.title < b.title ? -1 : 1))
   return {
     title: cut(title, titleCharactersMax),
-    acts: largest
-      .slice(0, actsMax)
-      .map(({ title: act, languages, jurisdictions }) => ({
-        title: cut(act, actCharactersMax),
-        languages,
-        jurisdictions,
-      })),
+    acts: largest.slice(0, actsMax).map(({ title: act, languages, jurisdictions }) => ({
+      title: cut(act, actCharactersMax),
+      languages,
+      jurisdictions,
+    })),
   }
 }
 

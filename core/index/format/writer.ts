@@ -61,7 +61,6 @@ export interface ArtifactInput {
   /** Every snapshot that a row names. */
   readonly sources: readonly SourceFacts[]
   readonly derived?: DerivedFields
-  /** Number of rows that follow. */
   readonly passages: number
   /** In `rowOrder`; with vectors if there is an embedding space. */
   readonly rows: AsyncIterable<ArtifactRow | PassageRow> | Iterable<ArtifactRow | PassageRow>

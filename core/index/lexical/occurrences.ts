@@ -35,7 +35,6 @@ export function createOccurrences(rows: number) {
     return postings++
   }
   return {
-    /** Counts one occurrence of a term in the current row. */
     count(term: number, field: number) {
       const posting = postingOf(term)
       const block = frequencies[Math.floor(posting / BLOCK)]
@@ -58,7 +57,6 @@ export function createOccurrences(rows: number) {
     /** At most FREQUENCY_MAX. */
     frequency: (posting: number, field: number): number =>
       frequencies[Math.floor(posting / BLOCK)]?.[(posting % BLOCK) * FIELDS + field] ?? 0,
-    /** Number of terms in a row's field. */
     length: (ofRow: number, field: number): number => lengths[ofRow * FIELDS + field] ?? 0,
     totalLength: (field: number): number => totals[field] ?? 0,
   }

@@ -26,9 +26,7 @@ const { document, in_force_from, in_force_to } = passageRecordSchema.shape
 const revisionSchema = document.extend({
   in_force_from,
   in_force_to,
-  /** Rule of each derived field. */
   derived: z.record(z.string(), z.string()),
-  /** Passages of this snapshot. */
   passages: z.int().positive(),
 })
 

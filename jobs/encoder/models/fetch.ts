@@ -104,7 +104,6 @@ interface Download {
   readonly path: string
   readonly pinned: PinnedFile
   readonly signal: AbortSignal
-  /** Called with the bytes that are there. */
   readonly onBytes: (bytes: number) => void
 }
 

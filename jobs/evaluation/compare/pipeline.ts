@@ -44,7 +44,6 @@ export interface ComparedCandidate {
   readonly profile: ProfileParameters
   /** SHA-256 of its question set; undefined: it was evaluated with known items. */
   readonly questionSet: string | undefined
-  /** With what the evaluation asked it. */
   readonly evaluated: EvaluatedQuestions
   /** Number of passages that each question asks for. */
   readonly limit: number
@@ -171,7 +170,6 @@ function byId(questions: Questions) {
   )
 }
 
-/** How a version is searched. */
 interface SearchSettings {
   readonly profile: ProfileParameters
   /** Undefined: the version has no vectors. */

@@ -25,7 +25,6 @@ export async function openChangesRecorder(path: string) {
   const counts = new Map<NamedChange['kind'], number>()
   const of = (kind: NamedChange['kind']): number => counts.get(kind) ?? 0
   return {
-    /** Counts what a version holds. */
     hold: (unit: keyof Changes['before'], side: Side, count = 1) => void (held[side][unit] += count),
     async record(change: NamedChange) {
       counts.set(change.kind, of(change.kind) + 1)

@@ -132,7 +132,6 @@ const missSchema = z.strictObject({
   /** Null unless the question set is the operator's own. */
   text: z.string().nullable(),
   observed_value: share,
-  /** Ids of the relevant records. */
   relevant: z.array(z.string()).readonly(),
   /** The passages found, best first. */
   passages: z
@@ -208,7 +207,6 @@ export const evaluationReportSchema = z.strictObject({
   comparison: comparisonSchema.nullable(),
   misses: z.array(missSchema).max(REPORT_MISSES_MAX).readonly(),
   misses_total: count,
-  /** Relevant ids that no passage carries. */
   unknown_relevant: z.array(z.string()).max(REPORT_UNKNOWN_RELEVANT_MAX).readonly(),
   unknown_relevant_total: count,
   /** Absent: the version has none. */

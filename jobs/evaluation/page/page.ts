@@ -18,7 +18,6 @@ export interface ReviewSections {
   readonly title: string
   /** Changes against the active version, or a sample of a first version. */
   readonly first: Markup
-  /** Tables of the comparison. */
   readonly tables: Markup
   /** The passages, and who signs. */
   readonly last: Markup

@@ -79,7 +79,6 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
     for (const name of own) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
-    /** Codes of the languages of the version. */
     languages,
     /** The longest name that starts at this token. */
     find: (tokens: TokenStream, at: number): ActMention | undefined => {

@@ -15,7 +15,6 @@ export interface Element {
   /** Positions of the first token and after the last. */
   readonly from: number
   readonly to: number
-  /** Two numbers joined by a hyphen. */
   readonly hyphen?: boolean
   /** A number of its own, without parts. Without an act it may be something else (`Article 5(1) and 10 days`). */
   readonly alone?: boolean

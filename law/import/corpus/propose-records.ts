@@ -72,9 +72,7 @@ function fits(field: FieldName, example: string): boolean {
   return true
 }
 
-async function metadataIn(
-  paths: readonly string[],
-): Promise<{
+async function metadataIn(paths: readonly string[]): Promise<{
   readonly records: number
   readonly fields: ReadonlyMap<string, Stated>
   readonly fault: string | undefined

@@ -44,7 +44,6 @@ export function patternFault(source: string): string | undefined {
   }
 }
 
-/** Why a pattern is refused. */
 class PatternError extends Error {}
 
 function parsed(source: string): RE2JS {

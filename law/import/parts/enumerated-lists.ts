@@ -4,14 +4,12 @@ import { romanOf } from '#law/readers/written-number.ts'
 /** An enumerated list in which a line of a text stands, outermost first among several. */
 interface OpenList {
   readonly style: string
-  /** Number of the last item. */
   last: number
   readonly indent: number
   /** Whether the lines of an item are indented below its mark; undefined while an item has one line. */
   hanging: boolean | undefined
   /** The text that introduces the list, from its item or paragraph on; empty where nothing does. */
   readonly leadIn: string
-  /** Offset of the current item. */
   itemStart: number
   /** Of a table: its first row. */
   readonly head?: string

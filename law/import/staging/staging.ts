@@ -163,7 +163,6 @@ export function openStaging(path: string, { unnamed = false } = {}) {
   }
 }
 
-/** Returns a function that inserts a record with its document, facets and act. */
 function createInsert(connection: DatabaseSync): (row: StagedRow) => void {
   const insert = connection.prepare(INSERT_RECORD)
   const documents = createIds(connection.prepare(INSERT_DOCUMENT))

@@ -86,7 +86,6 @@ async function askCorpus(
         questions: questions.length,
         /** Relevant ids that the version does not hold. */
         missing: built.missing.length,
-        /** The decision of the version's profile. */
         calibration: { threshold: profile.calibration.threshold, calibrated_on: calibratedOn(measured.decision) },
       },
       asks: await askQuestions(built, corpus, questions, profile, asking),

@@ -22,7 +22,6 @@ export function judge(
 ) {
   const served = servedOf(replies)
   return {
-    /** Name of the corpus's folder. */
     corpus,
     question,
     ...decideOn(calibration, { ...served, read }),

@@ -52,7 +52,6 @@ export function createScopeFilter(index: Pick<IndexReader, 'passages' | 'facets'
     /** Every list is exact: a value that it does not name is not allowed. The most recently used filters are cached. */
     ofFilters,
     ofScope,
-    /** Number of cached filters. */
     get cachedFilters() {
       return cache.size
     },
@@ -153,7 +152,6 @@ function ofDocuments(wanted: readonly string[], passages: number, { documents }:
   return bits
 }
 
-/** The rows of a bitset that are in force on a day. */
 function inForceBits(bits: Uint32Array, day: number, { inForceFrom, inForceTo }: FacetsReader): Uint32Array {
   const held = new Uint32Array(bits.length)
   for (let word = 0; word < bits.length; word++) {
@@ -173,7 +171,6 @@ function inForceBits(bits: Uint32Array, day: number, { inForceFrom, inForceTo }:
  * @param current a subset of the bitset. @param provisions of every row, each below the number of rows.
  */
 function withoutOthers(bits: Uint32Array, current: Uint32Array, provisions: Uint32Array): Uint32Array {
-  /** A bitset of provisions. */
   const withCurrent = new Uint32Array(bitsetWords(provisions.length))
   forEachRow(current, (row) => addRow(withCurrent, provisions[row] ?? 0))
   const kept = current.slice()
@@ -229,7 +226,6 @@ interface DocumentRow {
   readonly row: number
   readonly chunkId: string
   readonly provision: string
-  /** Equal for the parts of one record. */
   readonly record: string
 }
 

@@ -137,7 +137,6 @@ function detailsOf(change: NamedChange): Markup {
   )}${more}`
 }
 
-/** What the change is about, and its details. */
 function otherOf(change: Exclude<NamedChange, ChangeOfPassages>): readonly [subject: string, details: Markup] {
   switch (change.kind) {
     case 'histories_rewritten': {

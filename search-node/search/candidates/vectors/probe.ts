@@ -65,7 +65,6 @@ export interface ProbeQuery {
   readonly positions: Uint32Array
   /** All that may be scanned instead. */
   readonly all: PlannedScan
-  /** The minimum of allowed rows that are scored. */
   readonly rowsScoredMin: number
   readonly costs: PlanCosts
 }

@@ -48,7 +48,6 @@ function boundIn(chunk: number, { lists, weight }: LexicalGroup): number {
   return impactMax * weight
 }
 
-/** What the words of a question can add to a row of one chunk. */
 interface ChunkBounds {
   /** In descending order of their maximum. */
   readonly groups: readonly LexicalGroup[]
