@@ -38,8 +38,7 @@ export async function askModel<R extends string, T extends { readonly tokens: nu
     return reply
   } catch (cause) {
     Object.assign(use, { result: 'failed', tokens: cause instanceof ModelError ? cause.tokens : null })
-    const isAsked = !(cause instanceof OperatorError)
-    if (isAsked && onFailure === 'decide_without' && !signal.aborted) return undefined
+    if (!(cause instanceof OperatorError) && onFailure === 'decide_without' && !signal.aborted) return undefined
     throw unavailable(cause)
   }
 }

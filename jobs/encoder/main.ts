@@ -21,8 +21,7 @@ await startOrExplain('The encoder cannot start', async () => {
     if (cause instanceof OperatorError) throw cause
     throw new OperatorError(`The model in ${config.MODEL_DIR} cannot be used: ${describeCause(cause)}`, { cause })
   })
-  const metrics = createEncoderMetrics(encoder.waiting)
-  const app = createEncoderApp({ model, encoder, metrics, log })
+  const app = createEncoderApp({ model, encoder, metrics: createEncoderMetrics(encoder.waiting), log })
   await app.listen(hostAndPort(config.ENCODER_LISTEN))
   const bound = app.server.address()
   const port = bound === null || typeof bound === 'string' ? undefined : bound.port

@@ -24,8 +24,7 @@ const ABORTED_CODE = 134
  * @returns `reason`: a clause that follows "because".
  */
 export function explainExit({ code, signal, standardError, heapMb, kernelKills }: ProcessEnd) {
-  const aborted = signal === 'SIGABRT' || code === ABORTED_CODE
-  if (aborted && OUT_OF_MEMORY.test(standardError)) {
+  if ((signal === 'SIGABRT' || code === ABORTED_CODE) && OUT_OF_MEMORY.test(standardError)) {
     const limit = heapMb === undefined ? 'its heap limit' : `its heap limit of ${heapMb} MB`
     return { outOfMemory: true, reason: `its process reached ${limit}` }
   }

@@ -106,8 +106,7 @@ function isTitled(element: MarkupElement | undefined): boolean {
 /** The punctuation of a number is left to its level unless its attributes say it (CLML schema, `Pnumber`). */
 function numberOf(element: MarkupElement): Role {
   const level = element.parent?.name ?? ''
-  const isBare = /^[\w]{1,6}$/.test(textOf(element) ?? '')
-  if (level === 'P1' || !isBare) return { is: 'label' }
+  if (level === 'P1' || !/^[\w]{1,6}$/.test(textOf(element) ?? '')) return { is: 'label' }
   const stated = element.attributes.has('PuncBefore') || element.attributes.has('PuncAfter')
   const [before, after] = stated
     ? [attribute(element, 'PuncBefore') ?? '', attribute(element, 'PuncAfter') ?? '']

@@ -140,8 +140,7 @@ function marksOf(root: MarkupElement, before: LinesBefore, quoted: ReadonlySet<M
     if (has('title-annex-1')) annexes.add(element)
     else if (has('doc-ti')) {
       const isFirst = !classesOf(before.get(element))('doc-ti')
-      const isAnnex = divisionRank(textOf(element) ?? '') === ANNEX_RANK
-      if (isAnnex || (hasArticle && isFirst)) annexes.add(element)
+      if (divisionRank(textOf(element) ?? '') === ANNEX_RANK || (hasArticle && isFirst)) annexes.add(element)
     }
   }
   return { recitals: hasArticle ? rows : new Set(), annexes }
@@ -219,8 +218,7 @@ function isEnumerated({ name, children }: MarkupElement): boolean {
   if (name !== 'tr') return false
   const cells = children.filter((child) => child.kind === 'element')
   if (cells.length < 2 || cells.length > 3) return false
-  const isIndented = cells.length === 3 && textOf(cells[0]) === undefined
-  if (cells.length === 3 && !isIndented) return false
+  if (cells.length === 3 && textOf(cells[0]) !== undefined) return false
   return /^(?:\(?[\p{L}\d]{1,6}[).]|[—–•-])$/u.test(textOf(cells.at(-2)) ?? '')
 }
 
@@ -228,6 +226,5 @@ function numberedCell(cell: MarkupElement): Role {
   if (cell.parent === undefined || elementsOf(cell.parent).at(-1) === cell || textOf(cell) === undefined)
     return { is: 'inline' }
   // The number of a recital is its label.
-  const holder = cell.parent.parent?.parent?.parent
-  return (attribute(holder, 'id') ?? '').startsWith('rct_') ? { is: 'label' } : lead()
+  return (attribute(cell.parent.parent?.parent?.parent, 'id') ?? '').startsWith('rct_') ? { is: 'label' } : lead()
 }

@@ -82,8 +82,7 @@ function noteRole(note: MarkupElement): Role {
 
 /** The number of a point or a recital is its label; any other stands in the line of its text. */
 function numberRole({ parent }: MarkupElement): Role {
-  const holder = parent?.name === 'NP' ? parent.parent?.name : parent?.name
-  return NUMBERED.has(holder ?? '') ? { is: 'label' } : lead()
+  return NUMBERED.has((parent?.name === 'NP' ? parent.parent?.name : parent?.name) ?? '') ? { is: 'label' } : lead()
 }
 
 function isTitled({ name, parent }: MarkupElement): boolean {

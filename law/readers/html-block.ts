@@ -54,8 +54,7 @@ function headingAfter(state: StateBlock, line: number): number {
 function headingLines({ src, bMarks, eMarks, lineMax }: StateBlock): Int32Array {
   const next = new Int32Array(lineMax + 1).fill(lineMax)
   for (let line = lineMax - 1; line >= 0; line -= 1) {
-    const isHeading = looksLikeHeading(src.slice(bMarks[line], eMarks[line]))
-    next[line] = isHeading ? line : (next[line + 1] ?? lineMax)
+    next[line] = looksLikeHeading(src.slice(bMarks[line], eMarks[line])) ? line : (next[line + 1] ?? lineMax)
   }
   return next
 }

@@ -263,8 +263,7 @@ function inColumns(lines: readonly PdfLine[], gutters: readonly number[]): reado
   }
   for (const line of lines) {
     const column = gutters.filter((gutter) => gutter <= line.x).length
-    const isWhole = line.right > (gutters[column] ?? Number.POSITIVE_INFINITY)
-    if (isWhole) {
+    if (line.right > (gutters[column] ?? Number.POSITIVE_INFINITY)) {
       flush()
       ordered.push(line)
     } else (columns[column] ??= []).push(line)

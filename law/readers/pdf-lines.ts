@@ -246,8 +246,7 @@ function continues(before: PdfLine, line: PdfLine, leading: number): boolean {
 function isIndented(before: PdfLine, line: PdfLine): boolean {
   const indent = line.x - before.x
   const isShort = before.edge - before.right > before.size * 4
-  const isItem = ENUMERATOR.test(before.text)
-  return !isItem && indent > line.size * 0.9 && (indent < line.size * 6 || isShort)
+  return !ENUMERATOR.test(before.text) && indent > line.size * 0.9 && (indent < line.size * 6 || isShort)
 }
 
 /** Lines at the edge of a page that come back on half of the pages, and numbers of pages. */

@@ -136,8 +136,7 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
 function counted(losses: readonly ReaderLoss[]): readonly ReaderLoss[] {
   const names = new Map(losses.map((each) => [each.name, { ...each, count: 0 }]))
   for (const { name, count, line } of losses.toReversed()) {
-    const found = names.get(name)
-    names.set(name, { name, count: count + (found?.count ?? 0), line })
+    names.set(name, { name, count: count + (names.get(name)?.count ?? 0), line })
   }
   return [...names.values()]
 }

@@ -134,8 +134,7 @@ type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom'>
  * A code: the day up to which it is current, or was produced.
  */
 function datesOf(root: MarkupElement, meta: MarkupElement | undefined): Dates {
-  const approved = approvalOf(root, meta)
-  const enacted = dated(approved, 'enactment')
+  const enacted = dated(approvalOf(root, meta), 'enactment')
   switch (root.name) {
     case 'statuteCompilation': {
       const amended = dayOf(firstNamed(firstNamed(root, 'editionNote'), 'date'))

@@ -193,8 +193,7 @@ function matcherOf(texts: readonly string[]): (passage: string, language: string
 
 /** Each predictor of the deciding model, with the log-odds that it adds. */
 function predictorsOf({ found, list, calibration }: Rerun) {
-  const values = decisionPredictors(found.predictors, list.read)
-  return logOddsShares(calibration, DECISION_PREDICTORS, values)
+  return logOddsShares(calibration, DECISION_PREDICTORS, decisionPredictors(found.predictors, list.read))
 }
 
 function shownAs(explained: Explained): string {

@@ -100,8 +100,7 @@ async function answersOf(
     if (outcome !== undefined) note(question, outcome)
     return outcome === undefined
   })
-  const modes = [servedMode(context)]
-  await askRecords(open, { ...context, modes, limit }, (_, _mode, reply, question) =>
+  await askRecords(open, { ...context, modes: [servedMode(context)], limit }, (_, _mode, reply, question) =>
     note(question, outcomeOf(question, reply)),
   )
   return answers

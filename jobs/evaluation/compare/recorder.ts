@@ -66,8 +66,7 @@ function oneLine(change: NamedChange): string {
 export function changesToShow(max: number) {
   // Of a changed or added provision, its passages are shown.
   const kinds = keysOf(CHANGE_NAMES).filter((kind) => !/^provisions_(?:changed|added)$/.test(kind))
-  const classes = ['text', ...kinds]
-  const kept = new Map(classes.map((each) => [each, new Array<NamedChange>()]))
+  const kept = new Map(['text', ...kinds].map((each) => [each, new Array<NamedChange>()]))
   let count = 0
   return {
     offer(change: NamedChange) {

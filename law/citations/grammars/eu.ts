@@ -53,8 +53,7 @@ function readNumbered(tokens: TokenStream, at: number): ActMention | undefined {
 
 /** `règlement délégué (UE) 2017/565`, `règlement d'exécution (UE) 2022/1463`. */
 function afterKind(tokens: TokenStream, at: number): number {
-  const isExecution = tokens.reads(at, 'd') && tokens.reads(at + 2, 'execution')
-  return isExecution ? at + 3 : tokens.skip(at, 'delegue', '.')
+  return tokens.reads(at, 'd') && tokens.reads(at + 2, 'execution') ? at + 3 : tokens.skip(at, 'delegue', '.')
 }
 
 /** Returns the type at the start of the list that contains this number: `Directives 2013/36/EU and 2014/59/EU`. */

@@ -30,8 +30,7 @@ export function readUsTitleAfter(tokens: TokenStream, at: number): ActMention | 
   const isStates = tokens.reads(index, 'united') && tokens.reads(index + 1, 'states')
   const code = isStates ? index + 2 : tokens.afterAbbreviation(index, 'us')
   if (code !== undefined && tokens.reads(code, 'code')) return actBeside(`usc:${title}`, code + 1)
-  const isPlain = tokens.reads(at - 1, 'of') && !tokens.reads(at + 2, 'of')
-  return isPlain ? actBeside(`usc:${title}`, at + 2) : undefined
+  return tokens.reads(at - 1, 'of') && !tokens.reads(at + 2, 'of') ? actBeside(`usc:${title}`, at + 2) : undefined
 }
 
 /** `42 U.S.C.`, `18, United States Code, Section 3500`, `Title 12, Code of Federal Regulations, Part 1026`. */

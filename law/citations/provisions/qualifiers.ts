@@ -98,8 +98,7 @@ function readSign(tokens: TokenStream, at: number, signs: boolean): Qualified | 
   const isItem = signs && tokens.reads(at + 1, ')') && tokens.isGlued(at + 1) && readLetter(tokens, at) !== undefined
   if (isItem) return { parts: [{ text: tokens.text(at), kind: 'letter', keyword: 'point' }], end: at + 2 }
   const isAfterComma = tokens.reads(at - 1, ',') && !(signs && tokens.text(at + 1).length < 3)
-  const isDirect = tokens.reads(at, '§', '§§') && !isAfterComma
-  return isDirect ? readSibling(tokens, at + 1, 'section') : undefined
+  return tokens.reads(at, '§', '§§') && !isAfterComma ? readSibling(tokens, at + 1, 'section') : undefined
 }
 
 /** `Satz 2`, `S. 1`, `first subparagraph`, `2nd sentence`, `alinéa 1er`. */

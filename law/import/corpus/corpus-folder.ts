@@ -24,8 +24,7 @@ export function corpusFolderAt(path: string) {
   const builtIn = join(MAPPINGS, `${basename(folder)}.json`)
   const isJsonl = existsSync(join(folder, 'corpus.jsonl'))
   const mappingFile = existsSync(own) ? own : isJsonl && existsSync(builtIn) ? builtIn : undefined
-  const isStated = existsSync(join(folder, SOURCE_YAML))
-  if (mappingFile === undefined && !isStated && (folder !== source || isJsonl))
+  if (mappingFile === undefined && !existsSync(join(folder, SOURCE_YAML)) && (folder !== source || isJsonl))
     throw new OperatorError(
       `${path} holds corpus.jsonl but no mapping.json: let "operator import init" write a source.yaml that says where ` +
         'citation, dates, language and jurisdiction are.',

@@ -17,8 +17,7 @@ const LEVELS: readonly Boundaries[] = [paragraphs, clauses, sentences, lines, wo
  * text, except for white space at the cuts.
  */
 export function splitText(text: string, language: string, charactersMax: number): readonly string[] {
-  const whole = text.trim()
-  return packed(unitsOf(whole, language, charactersMax, 0), charactersMax)
+  return packed(unitsOf(text.trim(), language, charactersMax, 0), charactersMax)
     .map((part) => part.trim())
     .filter((part) => part !== '')
 }

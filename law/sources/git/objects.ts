@@ -100,8 +100,7 @@ async function assertOwnObjects(root: string, objects: string): Promise<void> {
     throw new OperatorError(
       `${root} borrows objects by objects/info/alternates: run "git repack -a -d" and remove that file`,
     )
-  const folders = [objects, join(objects, 'info'), join(objects, 'pack')]
-  for (const folder of folders) {
+  for (const folder of [objects, join(objects, 'info'), join(objects, 'pack')]) {
     if (
       (await lstat(folder).catch(() => undefined))?.isSymbolicLink() === true ||
       !isBelow(await realpath(folder).catch(() => folder), root)

@@ -138,8 +138,7 @@ function installed(onLog: ClusterOptions['onLog']): string {
     maven(['-f', POM, 'dependency:copy-dependencies', `-DoutputDirectory=${join(unfinished, 'lib')}`])
     maven(['dependency:get', `-Dartifact=${PLUGIN}`, '-Dtransitive=false'])
     maven(['dependency:copy', `-Dartifact=${PLUGIN}`, `-DoutputDirectory=${unfinished}`])
-    const archive = join(unfinished, `opensearch-knn-${VERSION}.zip`)
-    ran('jar', ['--extract', '--file', archive], join(unfinished, 'knn'))
+    ran('jar', ['--extract', '--file', join(unfinished, `opensearch-knn-${VERSION}.zip`)], join(unfinished, 'knn'))
     if (!existsSync(folder)) renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
