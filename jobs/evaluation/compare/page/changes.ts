@@ -156,7 +156,7 @@ function comparedWithOrigin(changes: readonly NamedChange[]): readonly NamedChan
   const kept = new Set(ofTexts.map((change) => change.after?.text))
   return changes.map((change) => {
     if (!isOfPassage(change) || change.after?.text === undefined) return change
-    const { text, ...after } = { label: change.label, ...change.after }
+    const { text = '', ...after } = { label: change.label, ...change.after }
     const shown = { ...change, label: String(after.label) }
     const origin = origins.get(text)
     if (origin === undefined) {
