@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Writes a whole file durably: unique temporary name, fsync, rename, fsync of the folder. */
 export async function writeDurably(path: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.${randomUUID()}.tmp`
+  await using ending = new AsyncDisposableStack()
+  // What is tried again and again would fill a full disk with names.
+  ending.defer(() => rm(temporary, { force: true }).catch(() => undefined))
   await writeFile(temporary, bytes, { flag: 'wx', mode, flush: true })
   await renameDurably(temporary, path)
 }

@@ -20,3 +20,10 @@ const sqliteError = z.object({ errcode: z.int() }).transform(({ errcode }) => er
 export function sqliteFault(error: unknown): 'busy' | 'damaged' | 'full' | 'other' {
   return FAULTS[sqliteError.safeParse(error).data ?? 0] ?? 'other'
 }
+
+/** Returns the code of an error of the file system; Node's of a new folder on a read-only one is ENOENT. '': no error. */
+export function systemCodeOf(error: unknown): string {
+  if (sqliteFault(error) === 'full') return 'ENOSPC'
+  const { code = '', syscall }: NodeJS.ErrnoException = error instanceof Error ? error : { name: '', message: '' }
+  return syscall === 'mkdir' && code === 'ENOENT' ? 'EROFS' : code
+}

@@ -18,7 +18,7 @@ import {
 import type { CapturedFile, CaptureOutcome, SourceRow } from '#core/db/sources.ts'
 import { withdrawalsInForce } from '#core/db/withdrawals.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import { storeFault, type ArtifactStore } from '#core/index/format/store.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildParametersSchema, type BuildParameters } from '#jobs/version-build/parameters.ts'
@@ -74,7 +74,7 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
       await insertCapture(database, { source_id: source.id, outcome, message: rewritten, files: null })
     }
   } catch (error) {
-    const message = faultOf(error)?.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
+    const message = faultOf(error, deps.store)?.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
     if (message === undefined) throw error
     await insertCapture(database, {
       source_id: source.id,
@@ -85,7 +85,7 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
     return { ...named, outcome: 'failed', message, ...none }
   }
   const candidate = await candidateOf(deps, source).catch((error: unknown): Partial<Captured> => {
-    const message = faultOf(error)
+    const message = faultOf(error, deps.store)
     if (message === undefined) throw error
     return { message }
   })
@@ -111,9 +111,11 @@ async function rewrittenIn(
 }
 
 /** What is wrong with a source or the store; undefined for a fault of the service. */
-function faultOf(error: unknown): string | undefined {
+function faultOf(error: unknown, store: ArtifactStore): string | undefined {
   if (error instanceof OperatorError) return error.message
-  return error instanceof Error && 'syscall' in error ? `a file is not read or kept: ${error.message}` : undefined
+  const notKept =
+    error instanceof Error && 'syscall' in error ? `a file is not read or kept: ${error.message}` : undefined
+  return storeFault(store, error) ?? notKept
 }
 
 async function filesOf(

@@ -1,7 +1,7 @@
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { openArtifactStore, storeFault } from '#core/index/format/store.ts'
 import { readBuild, type BuildFence, type BuildRow } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -29,7 +29,7 @@ export async function attemptBuild(fence: BuildFence, context: AttemptContext): 
     if (build?.state !== 'running' || build.attempt !== fence.attempt) return { outcome: 'overtaken' }
     return { outcome: 'succeeded', versionId: await run(fence, build, context) }
   } catch (error) {
-    return failed(error, context.log, fence.buildId)
+    return failed(error, context, fence.buildId)
   }
 }
 
@@ -70,7 +70,7 @@ async function run(fence: BuildFence, build: BuildRow, { config, database, log, 
 }
 
 /** An error that a retry cannot correct fails the build at once; any other error is retried. */
-function failed(error: unknown, log: Log, buildId: string): FailedRun {
+function failed(error: unknown, { config, log }: AttemptContext, buildId: string): FailedRun {
   if (error instanceof StaleBuild) return { outcome: 'overtaken' }
   log.warn('build run failed', { build_id: buildId }, error)
   const passes = error instanceof StoreError && error.passing
@@ -78,7 +78,7 @@ function failed(error: unknown, log: Log, buildId: string): FailedRun {
   if ((isRefused && !passes) || (error instanceof EmbeddingError && error.permanent))
     return { outcome: 'failed', kind: 'permanent', message: error.message }
   const kind = isOutOfMemory(error) ? 'out of memory' : 'transient'
-  return { outcome: 'failed', kind, message: describeCause(error) }
+  return { outcome: 'failed', kind, message: storeFault(openArtifactStore(config), error) ?? describeCause(error) }
 }
 
 /** A thread at its heap limit, or an array that the process found no memory for. */

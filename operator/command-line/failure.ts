@@ -2,7 +2,7 @@ import { CommanderError } from 'commander'
 import { ConfigError } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
-import { sqliteFault } from '#core/platform/sqlite-fault.ts'
+import { systemCodeOf } from '#core/platform/sqlite-fault.ts'
 
 /** Invalid arguments of a command: exit code 2. */
 export class UsageError extends Error {
@@ -93,6 +93,5 @@ const NO_DATABASE =
 
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0])
-  if (sqliteFault(error) === 'full') return 'ENOSPC'
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return systemCodeOf(error)
 }

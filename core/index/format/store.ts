@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '#core/platform/config.ts'
+import { systemCodeOf } from '#core/platform/sqlite-fault.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { ONE_FOLDER, RemoteCopies, type Copies, type CopyOptions } from './copies.ts'
 
@@ -41,6 +42,21 @@ export function openArtifactStore(
   if (root === undefined)
     throw new ConfigError('ARTIFACT_CACHE is missing: an object store needs a folder of copies, which it names.')
   return storeIn(root, new RemoteCopies(url, root, megabytes * 1_024 * 1_024, options))
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  ENOSPC: 'is full (ENOSPC): free some space there',
+  EDQUOT: 'is full (EDQUOT): free some space there, or raise its quota',
+  EROFS: 'is read-only (EROFS): make it writable',
+  EACCES: 'is read-only (EACCES): let this account write there',
+  EPERM: 'is read-only (EPERM): let this account write there',
+}
+
+/** Says that the folder of a store takes no bytes. @returns a clause; undefined for any other fault. */
+export function storeFault({ root }: Pick<ArtifactStore, 'root'>, error: unknown): string | undefined {
+  const isElsewhere = error instanceof Error && 'path' in error && !String(error.path).startsWith(root)
+  const refusal = isElsewhere ? undefined : REFUSALS[systemCodeOf(error)]
+  return refusal && `the artifact store ${root} ${refusal}`
 }
 
 /** @param url a `file:` URL, already validated. */

@@ -1,4 +1,4 @@
-import { unlinkSync } from 'node:fs'
+import { closeSync, openSync, unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { z } from 'zod'
@@ -132,13 +132,15 @@ const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do
  * its name at once, so nothing is left of it however the process ends.
  */
 export function openStaging(path: string, { unnamed = false } = {}) {
+  // SQLite does not say why it cannot make a file.
+  closeSync(openSync(path, 'a'))
   // The defensive mode, which is the default, would keep a journal.
   const connection = new DatabaseSync(path, { defensive: false })
+  if (unnamed) unlinkSync(path)
   connection.exec(SETTINGS)
   // The temporary folder of the system may be a small file system in memory.
   connection.exec(`pragma temp_store_directory = '${dirname(path).replaceAll("'", "''")}'`)
   connection.exec(SCHEMA)
-  if (unnamed) unlinkSync(path)
   const insertRecord = createInsert(connection)
   const same = connection.prepare(SAME)
   let uncommitted = 0

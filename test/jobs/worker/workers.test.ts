@@ -1,23 +1,35 @@
-import { describe, expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
 import { lastCaptures } from '#core/db/sources.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
+import { versionIdOf } from '#jobs/version-build/ids.ts'
+import { importCorpus } from '#operator/actions/import-corpus.ts'
 import { addSource } from '#operator/actions/sources.ts'
+import { failureOf } from '#operator/command-line/failure.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/platform/queues.ts'
 import type { Jobs } from '#jobs/worker/workers.ts'
 import { requestActivation } from '#test/support/activations.ts'
+import { folderOfTest } from '#test/support/folder.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import { PLAINTEXT, startFakeNode, openSearchNodeClients } from '#test/support/search-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/limits.ts'
-import { openWorkerHarness, silent } from '#test/support/jobs.ts'
+import { openWorkerHarness, saying, silent, smallSource } from '#test/support/jobs.ts'
 import { approve } from '#test/support/reviews.ts'
+import { EVERYTHING, requestOf } from '#test/support/search.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
-import { until } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS, expectEventually, until } from '#test/support/until.ts'
 
 const { harness, redis, queueRedis, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
+const operator = { database: harness.owner, actor: 'tester' }
+const captures = openQueue('capture', queueRedis, silent)
+afterAll(() => captures.close())
 
 function start(searchNode = harness.searchNode): Promise<Jobs> {
   return startWorker({ nodes: openSearchNodeClients([searchNode], PLAINTEXT) })
@@ -53,14 +65,12 @@ describe('the job worker', () => {
   })
 
   test('stopped in the middle of a capture puts the job back, and records no failure', async () => {
-    const operator = { database: harness.owner, actor: 'tester' }
     const asked = Promise.withResolvers<void>()
     const silentServer = await startJsonServer(() => asked.resolve())
     const { rows } = await harness.owner.query<{ slug: string }>('select slug from knowledge_bases')
     const from = `${silentServer.baseUrl}/law.html`
     const source = { name: 'law', knowledgeBase: rows[0]?.slug ?? '', from, allowPrivate: true }
     const { id } = await addSource(operator, source)
-    const captures = openQueue('capture', queueRedis, silent)
     await captures.add('capture', { id }, { jobId: id })
     const jobs = await start()
     await asked.promise
@@ -68,7 +78,6 @@ describe('the job worker', () => {
     expect(await (await captures.getJob(id))?.getState()).toBe('waiting')
     expect(await lastCaptures(harness.owner, id, 1)).toEqual([])
     await captures.obliterate({ force: true })
-    await captures.close()
     await silentServer.stop()
   })
 
@@ -164,4 +173,67 @@ describe('the job worker', () => {
     await jobs.close()
     expect(await ledgerIds(harness.owner)).toEqual(ids.toSorted())
   })
+})
+
+/** A full and a read-only disk as the store; where nothing may be mounted, links to a folder that takes no file. */
+function faultsOf(root: string) {
+  const sh = (script: string) => (): unknown => execFileSync('sh', ['-ec', script], { cwd: root, stdio: 'pipe' })
+  const each = (script: string) => sh(`for each in work snapshots/incoming; do ${script}; done`)
+  const copy = folderOfTest()
+  try {
+    sh(`cp -a . ${copy}; mount -t tmpfs -o size=16m tmpfs "$PWD"; cp -a ${copy}/. "$PWD"`)()
+  } catch {
+    const [link, unlink] = [each('mv $each $each-away; ln -s /sys $each'), each('rm $each; mv $each-away $each')]
+    return [[/ is read-only \(|^This account may not use|read-only file/, link, unlink]] as const
+  }
+  onTestFinished(() => void sh('umount --lazy "$PWD"')())
+  return [
+    [
+      / is full \(ENOSPC\)|^There is no space left for a file of /,
+      sh('head -c 16M /dev/zero > full || :'),
+      sh('rm full'),
+    ],
+    [/ is read-only \(EROFS\)| is on a read-only file/, sh('mount -o remount,ro .'), sh('mount -o remount,rw .')],
+  ] as const
+}
+
+test('a store that takes nothing fails jobs and imports with a sentence, keeps no half, is served from; once mended they succeed', async () => {
+  const { owner, store, searchNode } = harness
+  const corpus = { knowledgeBase: `kb-${knowledgeBaseId.slice(0, 8)}`, source: smallSource, store }
+  const sources = folderOfTest()
+  const { id } = await addSource(operator, { ...corpus, name: 'own', from: sources })
+  const expectCapture = async (expected: object): Promise<void> => {
+    await captures.add('capture', { id })
+    await expectEventually(async () => (await lastCaptures(owner, id, 1))[0], expect.objectContaining(expected))
+  }
+  const files = (): readonly string[] =>
+    readdirSync(store.root, { recursive: true, encoding: 'utf8' }).filter((name) => !/^(?:work|full)/.test(name))
+  let buildId = await harness.candidate(knowledgeBaseId, importId)
+  mkdirSync(store.incomingFile('.'), { recursive: true })
+  for (const [words, begin, end] of faultsOf(store.root)) {
+    const versionId = versionIdOf(buildId)
+    await approve(owner, versionId, { store })
+    const { version_id: expectedVersionId = null } = (await activePointer(owner, knowledgeBaseId)) ?? {}
+    // A large file has another name until it is whole.
+    writeFileSync(join(sources, 'law.md'), `${readFileSync(smallSource, 'utf8')}\n\n`.padEnd(300_000, `${versionId} `))
+    const before = files()
+    begin()
+    const nodes = openSearchNodeClients([searchNode], PLAINTEXT)
+    const worker = await startWorker({ nodes, environment: { ...harness.environment, SOURCE_ROOTS: sources } })
+    await expectCapture({ outcome: 'failed', message: saying(words) })
+    expect(failureOf(await importCorpus(operator, corpus).catch((error: unknown) => error)).sentence).toMatch(words)
+    const asked = await requestActivation(owner, { knowledgeBaseId, versionId, expectedVersionId })
+    await expectEventually(async () => (await readActivation(owner, asked))?.state, 'done')
+    const query = requestOf({ versionId, text: 'harbour', filters: { ...EVERYTHING, jurisdictions: ['HS-F'] } })
+    expect((await nodes[0]?.search(query, CALL_TIMEOUT_MS))?.passages).not.toEqual([])
+    buildId = await harness.requestBuild(knowledgeBaseId, importId)
+    await enqueueBuild(builds, buildId)
+    await expectEventually(async () => (await readBuild(owner, buildId))?.error, saying(words))
+    expect(files()).toEqual(before)
+    end()
+    await expectState(buildId, 'succeeded')
+    await expectCapture({ outcome: 'changed' })
+    await expectEventually(() => readFileSync(store.servingFile, 'utf8').includes(versionId), true)
+    await worker.close()
+  }
 })

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createProgress } from '#operator/command-line/progress.ts'
 import { cell, fields, table } from '#operator/command-line/table.ts'
-import { DatabaseSync } from 'node:sqlite'
 import { failureOf } from '#operator/command-line/failure.ts'
 
 describe('progress', () => {
@@ -95,17 +94,4 @@ test.each([
 ])('%s from the file system is told as what to correct', (code, path, sentence) => {
   const error = Object.assign(new Error(`${code}: refused`), { code, ...(path === undefined ? {} : { path }) })
   expect(failureOf(error)).toEqual({ exitCode: 1, sentence })
-})
-
-test('a SQLite file on a full disk is told like any other file on it', () => {
-  const database = new DatabaseSync(':memory:')
-  database.exec('pragma max_page_count = 2')
-  let failure: unknown
-  try {
-    database.exec('create table a (x); create table b (x); create table c (x)')
-  } catch (error) {
-    failure = error
-  }
-  database.close()
-  expect(failureOf(failure).sentence).toMatch(/^There is no space left for a file of the artifact store: free some/)
 })
