@@ -38,14 +38,11 @@ export async function decisionOf(
   // A reader changes none of these predictors.
   const profile = { ...context.profile, reader: null }
   let [answered, answeredByDefault] = [0, 0]
-  await askModes(
-    await withQueries(drawn),
-    { ...context, profile, modes: [servedMode(context)], limit: 1 },
-    (_at, _mode, reply) => {
-      answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
-      answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
-    },
-  )
+  const asking = { ...context, profile, modes: [servedMode(context)], limit: 1 }
+  await askModes(await withQueries(drawn), asking, (_at, _mode, reply) => {
+    answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
+    answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
+  })
   if (answered > Math.max(Math.min(DRAWN_RISK, options.targetRisk) * drawn.length, answeredByDefault))
     return { ...byDefault, refused: { drawn: drawn.length, answered } }
   return { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }

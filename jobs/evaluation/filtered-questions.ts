@@ -39,11 +39,8 @@ export async function filteredRecallOf(
   const texts = Array.from(asked, (at) => ({ text: questions[at]?.text ?? '', filters: undefined }))
   const vectors = await embedQuestions(texts, context)
   const file = { path: join(folder, 'vectors.f32'), rows: passages, dimensions }
-  const sampled = await sampleVectors(
-    file,
-    EVALUATION_BOUNDS.filteredQueries - asked.length,
-    createPause(context.signal),
-  )
+  const lacking = EVALUATION_BOUNDS.filteredQueries - asked.length
+  const sampled = await sampleVectors(file, lacking, createPause(context.signal))
   const recall = await measureFilteredRecall({
     artifactFolder: folder,
     rows: passages,

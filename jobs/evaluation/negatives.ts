@@ -3,6 +3,7 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { segmenter } from '#law/import/parts/segmenter.ts'
 import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
+import { mean } from './metrics/ranking.ts'
 
 /** Questions of words of fewer passages are like these passages. */
 const PASSAGES_MIN = 8
@@ -29,10 +30,10 @@ export async function standardisedByNegatives(items: readonly { readonly text: s
   await askModes(at === -1 ? [] : negativesOf(items), asking, (question, _mode, { predictors }) => {
     values[question] = predictorOf(predictors, STANDARDISED) ?? 0
   })
-  const mean = meanOf(values)
-  const deviation = Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)))
+  const average = mean(values)
+  const deviation = Math.sqrt(mean(values.map((value) => (value - average) ** 2)))
   if (deviation === 0) return context.profile
-  const level = mean + DEVIATIONS * deviation
+  const level = average + DEVIATIONS * deviation
   const standardised = {
     means: means.with(at, level),
     scales: scales.with(at, deviation),
@@ -59,9 +60,4 @@ function wordsOf(text: string): readonly string[] {
   return Array.from(segmenter('und', 'word').segment(text), ({ segment }) => segment).filter((word) =>
     /\p{L}{2}/u.test(word),
   )
-}
-
-/** 0 of no values. */
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
 }

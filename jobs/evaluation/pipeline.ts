@@ -19,7 +19,7 @@ import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { searchQuestionFigures } from './search-questions.ts'
 import { standardisedByNegatives } from './negatives.ts'
 import { readQuestionSet, idsInWords, type QueryWithQrels } from './questions.ts'
-import { measureReader, type MeasuredReader, measureRewriter, type MeasuredRewriter } from './reading.ts'
+import { measureReader, measureRewriter } from './reading.ts'
 import type { Measured } from './report.ts'
 import type { NoteSourceIds } from './source-ids.ts'
 
@@ -145,16 +145,12 @@ export async function measureModels(
   fitting: DecisionOptions,
   items: readonly QueryWithQrels[],
   context: AskRecordsContext,
-): Promise<{ readonly rewritten?: MeasuredRewriter; readonly read?: MeasuredReader }> {
-  const { profile } = context
+) {
+  const { rewriter: writing, reader: reading } = context.profile
   const asking = { ...context, targetRisk: fitting.targetRisk, note }
   return {
-    ...(rewriter && profile.rewriter
-      ? { rewritten: await measureRewriter(questions, rewriter, profile.rewriter, fitting, items, asking) }
-      : {}),
-    ...(reader && profile.reader && decides(profile.reader)
-      ? { read: await measureReader(questions, reader, profile.reader, asking) }
-      : {}),
+    rewritten: rewriter && writing && (await measureRewriter(questions, rewriter, writing, fitting, items, asking)),
+    read: reader && reading && decides(reading) ? await measureReader(questions, reader, reading, asking) : undefined,
   }
 }
 

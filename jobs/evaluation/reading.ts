@@ -17,8 +17,6 @@ import { NoUsableQueryError, type Rewriter } from '#core/rewriting/rewriter.ts'
 import { decisionOf } from './decision.ts'
 import { askQuestions } from './outcomes.ts'
 
-export type MeasuredReader = Awaited<ReturnType<typeof measureReader>>
-
 /**
  * Has the reader of a profile read the first passages of labelled questions, and fits its decision on them. Questions
  * that find nothing are left out, and those without a recorded score. Where there are too few labels, the default of
@@ -96,8 +94,6 @@ async function readingsOf(
   return readings.filter((each) => each !== undefined)
 }
 
-export type MeasuredRewriter = Awaited<ReturnType<typeof measureRewriter>>
-
 type Context = AskRecordsContext & { readonly note: (sentence: string) => void }
 
 /**
@@ -116,7 +112,7 @@ export async function measureRewriter(
 ) {
   const sample = labelledSample(questions)
   context.note(`The rewriter is asked about ${sample.length} questions, then about texts that no passage answers.`)
-  const asked = await rewritten(sample, rewriter, parameters.description, context)
+  const asked = await withRewritings(sample, rewriter, parameters.description, context)
   const outcomes = servedOf(await askQuestions(asked, EVALUATION_BOUNDS.rewrittenDepth, context))
   const profile = { ...context.profile, calibration: DEFAULT_REWRITTEN_CALIBRATION }
   const { calibration, scored, isFitted } = await decisionOf(
@@ -125,7 +121,7 @@ export async function measureRewriter(
     options,
     items,
     { ...context, profile },
-    (texts) => rewritten(texts, rewriter, parameters.description, context, { leavesOut: true }),
+    (texts) => withRewritings(texts, rewriter, parameters.description, context, { leavesOut: true }),
   )
   return {
     /** With the fitted calibration, or the default. */
@@ -141,7 +137,7 @@ type Rewritten<Q> = Q & { readonly rewritten: readonly string[] }
  * @param leavesOut texts for which the model writes nothing usable, as it may for words of no language.
  * @throws RewriterError if the endpoint fails.
  */
-export async function rewritten<Q extends { readonly text: string }>(
+export async function withRewritings<Q extends { readonly text: string }>(
   texts: readonly Q[],
   rewriter: Rewriter,
   description: Description,

@@ -1,42 +1,57 @@
 import { appendFile, mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { sizeOf } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import type { Reader } from '#core/reading/reader.ts'
+import { createReader, type Reader, type ReaderSettings } from '#core/reading/reader.ts'
 import { readText } from '#core/reading/scored-list.ts'
 import { REWRITING_PROMPT_SHA256 } from '#core/rewriting/prompt.ts'
-import type { Rewriter } from '#core/rewriting/rewriter.ts'
+import { createRewriter, type Rewriter, type RewriterSettings } from '#core/rewriting/rewriter.ts'
 import { linesOf } from '#law/import/record/lines.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 
 const readingSchema = z.object({ scores: z.array(z.number()).readonly(), tokens: z.number().nullable() })
 const rewritingSchema = z.object({ queries: z.array(z.string()).min(1).readonly(), tokens: z.number().nullable() })
 
+/** Makes a call to a model, and counts it where somebody asks. */
+export type MakeCall = <T extends { readonly tokens: number | null }>(call: () => Promise<T>) => Promise<T>
+const uncounted: MakeCall = (call) => call()
+
 /**
- * Returns a reader that keeps scores in a file, so that an evaluation is repeated without the endpoint. A line has the
+ * Opens a reader that keeps scores in a file, so that an evaluation is repeated without the endpoint. A line has the
  * digest of prompt, model, question and passages, and none of their texts.
- * @param source names kind and model.
+ * @throws OperatorError as `createReader`.
  */
-export async function cachedReader(reader: Reader, source: string, file: string): Promise<Reader> {
-  const cache = await openReplyCache(file, readingSchema)
+export async function cachedReader(
+  pinned: Pick<ReaderParameters, 'kind' | 'model' | 'prompt_sha256'>,
+  settings: ReaderSettings,
+  file: string,
+  made = uncounted,
+): Promise<Reader> {
+  const [reader, cache] = [createReader(pinned, settings), await openReplyCache(file, readingSchema)]
   return {
-    read: (question, passages, signal) =>
-      kept(cache, [PROMPT_SHA256, source, question, passages.map(readText)], () =>
-        reader.read(question, passages, signal),
-      ),
+    read: (...asked) => {
+      const key = [PROMPT_SHA256, `${pinned.kind} ${pinned.model}`, asked[0], asked[1].map(readText)]
+      return kept(cache, key, () => made(() => reader.read(...asked)))
+    },
   }
 }
 
-/** As `cachedReader`; a line holds the queries. @param model as the profile pins it. */
-export async function cachedRewriter(rewriter: Rewriter, model: string, file: string): Promise<Rewriter> {
-  const cache = await openReplyCache(file, rewritingSchema)
+/** As `cachedReader`; a line holds the queries. */
+export async function cachedRewriter(
+  pinned: Parameters<typeof createRewriter>[0],
+  settings: RewriterSettings,
+  file: string,
+  made = uncounted,
+): Promise<Rewriter> {
+  const [rewriter, cache] = [createRewriter(pinned, settings), await openReplyCache(file, rewritingSchema)]
   return {
-    rewrite: (question, knowledgeBase, timeoutMs, signal) =>
-      kept(cache, [REWRITING_PROMPT_SHA256, model, question, knowledgeBase], () =>
-        rewriter.rewrite(question, knowledgeBase, timeoutMs, signal),
+    rewrite: (...asked) =>
+      kept(cache, [REWRITING_PROMPT_SHA256, pinned.model, asked[0], asked[1]], () =>
+        made(() => rewriter.rewrite(...asked)),
       ),
   }
 }

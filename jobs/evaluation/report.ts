@@ -12,14 +12,7 @@ import {
   evaluationReportSchema,
   REPORT_MISSES_MAX,
 } from './page/evaluation-report.ts'
-import type {
-  EvaluationReport,
-  Gate,
-  LongPassages,
-  ReaderFigures,
-  SearchQuestionFigures,
-  Miss,
-} from './page/evaluation-report.ts'
+import type { EvaluationReport, Gate, Miss } from './page/evaluation-report.ts'
 import { INSUFFICIENT_ANSWERED_MAX } from './calibration/fit.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 
@@ -40,12 +33,12 @@ export interface Measured {
   readonly filtered: FilteredMeasurement | undefined
   /** Relevant ids that the version does not hold. */
   readonly missing: readonly string[]
-  readonly rewriter?: ReaderFigures | undefined
-  readonly reader?: ReaderFigures | undefined
+  readonly rewriter?: EvaluationReport['rewriter']
+  readonly reader?: EvaluationReport['reader']
   /** On which the version's background was measured; 0: it is too small. Absent: not told. */
   readonly backgroundQuestions?: number
   /** Undefined: the version has no search questions. */
-  readonly searchQuestions?: SearchQuestionFigures | undefined
+  readonly searchQuestions?: EvaluationReport['search_questions']
 }
 
 export interface ReportInput extends Measured {
@@ -54,7 +47,7 @@ export interface ReportInput extends Measured {
   /** What was lost or changed, against its limits; they do not decide whether the version passed. */
   readonly changeGates: readonly Gate[]
   /** Undefined: none was embedded, or none counted. */
-  readonly longPassages?: LongPassages | undefined
+  readonly longPassages?: EvaluationReport['long_passages']
 }
 
 /** Returns all measurements, as stored with a version and shown on its page. */

@@ -10,10 +10,9 @@ import type { ArtifactError } from '#core/index/artifact-error.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
-import { createReader, type Reader } from '#core/reading/reader.ts'
-import { wholly, type Description } from '#core/index/format/description.ts'
+import { wholly } from '#core/index/format/description.ts'
 import { askCanaries } from '#core/rewriting/canaries.ts'
-import { createRewriter, type Rewriter } from '#core/rewriting/rewriter.ts'
+import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { readActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesSection, changesTables, changesTitle, passagesSection } from '#jobs/evaluation/compare/page/changes.ts'
@@ -160,9 +159,9 @@ async function measure(
   own: Pick<EvaluationInput, 'versionId' | 'sourceIdOf' | 'noteSourceIds'>,
 ): Promise<Evaluation> {
   const { description, as_of } = artifact.manifest
-  const rewriter = await openRewriter(context, description)
   const unasked = { ...defaultProfile(context.parameters, description), ...(as_of === undefined ? {} : { as_of }) }
-  const profile = await withCanaries(unasked, rewriter, context.signal)
+  const models = await openModels(context, unasked)
+  const profile = await withCanaries(unasked, models.rewriter, context.signal)
   return await evaluate({
     ...own,
     manifestDigest: artifact.manifestDigest,
@@ -177,8 +176,7 @@ async function measure(
     embedder:
       artifact.manifest.embedding &&
       createEmbedder(artifact.manifest.embedding, context.embedding, context.parameters.endpoint),
-    rewriter,
-    reader: await openReader(context),
+    ...models,
     note: (sentence) => context.warn(sentence),
     nodes: context.nodes,
     day: profile.as_of ?? utcDay(new Date()),
@@ -194,25 +192,13 @@ async function withCanaries(profile: ProfileParameters, rewriter: Rewriter | und
   return { ...profile, rewriter: { ...profile.rewriter, canaries } }
 }
 
-/** Keeps its queries in the work folder, as `openReader` does. */
-async function openRewriter(
-  { parameters, embedding, workFolder }: CandidateContext,
-  description: Description | undefined,
-): Promise<Rewriter | undefined> {
-  const { rewriter } = defaultProfile(parameters, description)
-  if (rewriter === null) return undefined
-  return await cachedRewriter(createRewriter(rewriter, embedding), rewriter.model, join(workFolder, 'rewritings.jsonl'))
-}
-
-/** Keeps its scores in the work folder, so that a build that resumes pays for no reading twice. */
-async function openReader({ parameters, embedding, workFolder }: CandidateContext): Promise<Reader | undefined> {
-  const { reader } = defaultProfile(parameters)
-  if (reader === null) return undefined
-  return await cachedReader(
-    createReader(reader, embedding),
-    `${reader.kind} ${reader.model}`,
-    join(workFolder, 'readings.jsonl'),
-  )
+/** What they give is kept in the work folder, so that a build that resumes pays for nothing twice. */
+async function openModels({ embedding, workFolder }: CandidateContext, { rewriter, reader }: ProfileParameters) {
+  const fileOf = (name: string): string => join(workFolder, name)
+  return {
+    rewriter: rewriter ? await cachedRewriter(rewriter, embedding, fileOf('rewritings.jsonl')) : undefined,
+    reader: reader ? await cachedReader(reader, embedding, fileOf('readings.jsonl')) : undefined,
+  }
 }
 
 function comparedCandidate(

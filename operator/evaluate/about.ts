@@ -1,4 +1,5 @@
 import { COMMIT, RELEASE } from '#core/platform/release.ts'
+import type { MakeCall } from '#jobs/evaluation/reply-cache.ts'
 import type { Section } from '#operator/command-line/sections.ts'
 
 /** Figures of each question by its id; a share of one question is 0 or 1. */
@@ -21,17 +22,13 @@ interface AskedModel {
 }
 
 /** Returns what makes the calls to a model, so that they are counted. */
-export type Counting = (
-  role: ModelRole | 'embedding',
-  by: Pick<AskedModel, 'model' | 'prompt_sha256'>,
-) => <T extends { readonly tokens: number | null }>(call: () => Promise<T>) => Promise<T>
+export type Counting = (role: ModelRole | 'embedding', by: Pick<AskedModel, 'model' | 'prompt_sha256'>) => MakeCall
 
 /** Counts from now on. @param args as they were given: the settings. */
 export function startAbout(args: readonly string[]) {
   const started = performance.now()
   const models: Partial<Record<Parameters<Counting>[0], AskedModel>> = {}
-  const counting: Counting = (role, by) => {
-    const { model, prompt_sha256 } = by
+  const counting: Counting = (role, { model, prompt_sha256 }) => {
     const asked = (models[role] = { model, prompt_sha256, calls: 0, tokens: 0, seconds: 0 })
     return async (call) => {
       const from = performance.now()
@@ -75,10 +72,9 @@ export function aboutLines({ model, model_digest: digest, commit, release, ...to
 
 function modelLine(role: ModelRole, asked: AskedModel | undefined): readonly string[] {
   if (asked === undefined) return []
-  const prompt = asked.prompt_sha256 === null ? '' : ` (SHA-256 of its instructions ${asked.prompt_sha256})`
-  return [
-    `The ${role} ${asked.model}${prompt} took ${asked.calls} calls, ${asked.tokens} tokens and ${asked.seconds} s.`,
-  ]
+  const { model, prompt_sha256: prompt, calls, tokens, seconds } = asked
+  const named = prompt === null ? model : `${model} (prompt with SHA-256 ${prompt})`
+  return [`The ${role} ${named} took ${calls} calls, ${tokens} tokens and ${seconds} s.`]
 }
 
 export function aboutSection(about: About): Section {

@@ -3,13 +3,8 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 import type { ModelRole } from './about.ts'
 
-interface EndpointFlags {
-  /** A URL, or a file of what was recorded. */
-  readonly address: string | undefined
-  readonly model: string | undefined
-  readonly keyEnv: string | undefined
-  readonly cache: string | undefined
-}
+/** The address is a URL, or a file of what was recorded. */
+type EndpointFlags = Readonly<Record<'address' | 'model' | 'keyEnv' | 'cache', string | undefined>>
 
 /**
  * Returns the endpoint of a model, and the file that keeps what it gives; undefined without one.

@@ -4,7 +4,7 @@ import { READER_KINDS, READ_PASSAGES_MAX, type ReaderParameters } from '#core/do
 import { OperatorError } from '#core/platform/errors.ts'
 import { READING_BOUNDS } from '#core/reading/bounds.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import { createReader, type Reader } from '#core/reading/reader.ts'
+import type { Reader } from '#core/reading/reader.ts'
 import { READER_FORMATS } from '#core/reading/rerank.ts'
 import type { Counting } from './about.ts'
 import { flaggedEndpoint } from './flagged-endpoint.ts'
@@ -62,15 +62,13 @@ export async function openFlaggedReader(
     calibration: DEFAULT_CHAT_READER_CALIBRATION,
   }
   if (named === undefined) return { ...(await recordedReader(address, questions, signal)), parameters }
-  const live = createReader(parameters, {
+  const settings = {
     READER_BASE_URL: named.url,
     READER_API_KEY: named.key,
     READER_FORMAT: flags.readerFormat ?? 'cohere',
     READER_TIMEOUT_MS: READING_BOUNDS.readerTimeoutMaxMs,
-  })
-  const counted = counting('reader', parameters)
-  const asked = { read: (...call: Parameters<Reader['read']>) => counted(() => live.read(...call)) }
-  return { ...(await cachedReader(asked, `${kind} ${named.model}`, named.file)), parameters }
+  }
+  return { ...(await cachedReader(parameters, settings, named.file, counting('reader', parameters))), parameters }
 }
 
 const recordedSchema = z.object({

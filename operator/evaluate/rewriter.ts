@@ -1,9 +1,6 @@
 import { z } from 'zod'
 import { REWRITING_PROMPT_SHA256 } from '#core/rewriting/prompt.ts'
-import { createRewriter, type Rewriter } from '#core/rewriting/rewriter.ts'
-import { REWRITING_SETTINGS } from '#core/rewriting/settings.ts'
 import { cachedRewriter } from '#jobs/evaluation/reply-cache.ts'
-import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { option } from '#operator/command-line/inputs.ts'
 import type { Counting } from './about.ts'
 import { flaggedEndpoint } from './flagged-endpoint.ts'
@@ -14,10 +11,7 @@ export const rewriterInput = {
     'search by the queries that the chat model at this base URL writes for each question',
     z
       .string()
-      .refine(
-        (url) => REWRITING_SETTINGS.REWRITER_BASE_URL.schema.safeParse(url).success,
-        'must be an http or https URL',
-      )
+      .regex(/^https?:\/\//, 'must be an http or https URL')
       .optional(),
   ),
   rewriterModel: option('<name>', 'model of the rewriter; required with its URL'),
@@ -26,22 +20,16 @@ export const rewriterInput = {
 }
 
 /** A rewriter that flags name, as a build pins one. */
-export interface FlaggedRewriter extends Rewriter {
-  readonly pinned: NonNullable<BuildParameters['rewriter']>
-}
+export type FlaggedRewriter = NonNullable<Awaited<ReturnType<typeof openFlaggedRewriter>>>
 
 /** Opens the rewriter that the flags name; its queries are kept in a file. @throws OperatorError as `flaggedEndpoint`. */
-export async function openFlaggedRewriter(
-  flags: z.output<z.ZodObject<typeof rewriterInput>>,
-  counting: Counting,
-): Promise<FlaggedRewriter | undefined> {
+export async function openFlaggedRewriter(flags: z.output<z.ZodObject<typeof rewriterInput>>, counting: Counting) {
   const { rewriter: address, rewriterModel, rewriterKeyEnv: keyEnv, rewriterCache: cache } = flags
   const named = flaggedEndpoint('rewriter', { address, model: rewriterModel, keyEnv, cache })
   if (named === undefined) return undefined
   const { model, url, key, file } = named
-  const pinned = { model, prompt_sha256: REWRITING_PROMPT_SHA256 }
-  const live = createRewriter(pinned, { REWRITER_BASE_URL: url, REWRITER_API_KEY: key })
-  const counted = counting('rewriter', pinned)
-  const kept = await cachedRewriter({ rewrite: (...asked) => counted(() => live.rewrite(...asked)) }, model, file)
-  return { ...kept, pinned: { model, on_failure: 'refuse' } }
+  const by = { model, prompt_sha256: REWRITING_PROMPT_SHA256 }
+  const settings = { REWRITER_BASE_URL: url, REWRITER_API_KEY: key }
+  const kept = await cachedRewriter(by, settings, file, counting('rewriter', by))
+  return { ...kept, pinned: { model, on_failure: 'refuse' } as const }
 }

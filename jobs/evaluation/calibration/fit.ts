@@ -218,15 +218,9 @@ export function outOfFoldProbabilities(
   const probabilities = new Array<number>(samples.length).fill(0)
   for (const fold of new Set(folds)) {
     const held = samples.flatMap((sample, at) => (folds[at] === fold ? [{ sample, at }] : []))
-    const model = fitLogisticRegression(
-      samples.filter((_, at) => folds[at] !== fold),
-      penalty,
-      mayFall,
-    )
-    const predicted = predict(
-      model,
-      held.map(({ sample }) => sample),
-    )
+    const others = samples.filter((_, at) => folds[at] !== fold)
+    const asked = held.map(({ sample }) => sample)
+    const predicted = predict(fitLogisticRegression(others, penalty, mayFall), asked)
     for (const [index, { at }] of held.entries()) probabilities[at] = predicted[index] ?? 0
   }
   return probabilities

@@ -51,10 +51,11 @@ export function byMetric<T>(value: (at: number) => T): Record<RankingMetric, T> 
   }
 }
 
-function mean(values: ArrayLike<number>): number {
+/** 0 of no values. */
+export function mean(values: ArrayLike<number>): number {
   let sum = 0
   for (let at = 0; at < values.length; at++) sum += values[at] ?? 0
-  return sum / values.length
+  return sum / Math.max(1, values.length)
 }
 
 function discounted(gains: readonly number[], cutoff: number): number {

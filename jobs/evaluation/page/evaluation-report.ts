@@ -106,7 +106,6 @@ const calibratedOnSchema = z.discriminatedUnion('source', [
 
 /** Passages that the embedding model does not read at once; windows: they are embedded to their end. */
 const longPassagesSchema = z.strictObject({ passages: count, windows: z.boolean() })
-export type LongPassages = z.infer<typeof longPassagesSchema>
 
 const rankingSchema = z.strictObject({
   /** Weight of the vectors; the words have the rest. */

@@ -17,7 +17,7 @@ import { askModes, forModes, mapModes, modesOf, servedOf, type ByMode } from '#j
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { evaluate, type Evaluation } from '#jobs/evaluation/pipeline.ts'
-import { readerFeatures, rewritten, tooFewLabels } from '#jobs/evaluation/reading.ts'
+import { readerFeatures, tooFewLabels, withRewritings } from '#jobs/evaluation/reading.ts'
 import { calibratedOn } from '#jobs/evaluation/report.ts'
 import { corpusFolderAt } from '#law/import/corpus/corpus-folder.ts'
 import { readMapping } from '#law/import/mapping/mapping.ts'
@@ -130,14 +130,10 @@ async function askQuestions(
     limit: DEFAULT_TOP_K,
   }
   const replies = forModes(context, (): SearchResult[] => [])
-  const texts = questions.map(({ question: text, rewritten: recorded }) => ({
-    text,
-    rewritten: recorded,
-    filters: undefined,
-  }))
+  const texts = questions.map(({ question: text, rewritten }) => ({ text, rewritten, filters: undefined }))
   const { description } = artifact.manifest
   const writing = { ...asking, onProgress: telling('rewrite') }
-  const asked = rewriter && description ? await rewritten(texts, rewriter, description, writing) : texts
+  const asked = rewriter && description ? await withRewritings(texts, rewriter, description, writing) : texts
   await askModes(asked, context, (at, mode, reply) => {
     const list = replies[mode]
     if (list !== undefined) list[at] = reply

@@ -29,17 +29,10 @@ export interface FieldQuestion extends Question {
   readonly rewritten?: readonly string[] | undefined
 }
 
+const UNITS_MAX = 2 * SEARCH_BOUNDS.rewrittenCharactersMax
 const rewritingSchema = z.object({
   id: z.string(),
-  queries: z
-    .array(
-      z
-        .string()
-        .trim()
-        .min(1)
-        .max(2 * SEARCH_BOUNDS.rewrittenCharactersMax),
-    )
-    .max(SEARCH_BOUNDS.rewrittenQueriesMax),
+  queries: z.array(z.string().trim().min(1).max(UNITS_MAX)).max(SEARCH_BOUNDS.rewrittenQueriesMax),
 })
 
 export interface QuestionFiles {
@@ -66,15 +59,13 @@ export async function readFieldQuestions(
   const rewritten = rewritings === undefined ? undefined : await readRewritings(rewritings, signal)
   for (const file of [...tuning, ...files]) {
     const read = await readFileOfQuestions(file, ids, signal)
-    const folds = assignFolds(
-      read.map(({ id }) => id),
-      HALVES.length,
-    )
+    const own = read.map(({ id }) => id)
+    const folds = assignFolds(own, HALVES.length)
     for (const [at, question] of read.entries()) {
       const dealt = HALVES[folds[at] ?? 0] ?? HALVES[0]
-      const own = tuning.length === 0 ? dealt : tuning.includes(file) ? 'tuning' : 'reporting'
-      if (half === undefined || half === own)
-        questions.push({ ...question, half: own, rewritten: rewritten?.get(question.id) })
+      const given = tuning.length === 0 ? dealt : tuning.includes(file) ? 'tuning' : 'reporting'
+      if (half === undefined || half === given)
+        questions.push({ ...question, half: given, rewritten: rewritten?.get(question.id) })
     }
   }
   if (questions.length > 0) return questions

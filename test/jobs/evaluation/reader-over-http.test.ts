@@ -6,14 +6,7 @@ import { evaluateDataSet } from '#operator/evaluate/evaluation.ts'
 import { evaluateFlags } from '#operator/evaluate/flags.ts'
 import { evaluateFieldQuestions, type AskedCorpora } from '#operator/evaluate/field-questions/evaluation.ts'
 import { renderText } from '#operator/command-line/sections.ts'
-import {
-  COUNSEL,
-  OVERLAP,
-  readerCalls,
-  rerankCalls,
-  rewriterCalls,
-  startReaderEndpoint,
-} from '#test/support/reader-endpoint.ts'
+import { OVERLAP, readerCalls, rerankCalls, rewriterCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 import { folderOfFile } from '#test/support/folder.ts'
 import { writeDataSet } from './data-set.ts'
 
@@ -97,34 +90,23 @@ function sharesOf(query: string, documents: readonly string[]): readonly number[
   })
 }
 
-test('a data set is read by a cross-encoder whose decision is fitted, and a repetition asks nothing', async () => {
+test('a data set is rewritten, and read by a cross-encoder whose decision is fitted; a repetition asks nothing', async () => {
   const server = await startReaderEndpoint(sharesOf)
   const reader = ['--reader', server.baseUrl, '--reader-model', 'shares', '--reader-kind', 'cross-encoder']
-  const first = await evaluated(...reader)
+  const rewriter = ['--rewriter', server.baseUrl, '--rewriter-model', 'counsel']
+  const models = [...reader, ...rewriter, '--rewriter-cache', join(folder, 'rewritings.jsonl')]
+  const first = await evaluated(...models)
   expect(first.report.reader).toMatchObject({ model: 'shares', questions: 96, answerable: 48, is_fitted: true })
   expect(first.report.reader?.answered_answerable).toBeGreaterThan(43)
   expect(first.report.reader?.answered_unanswerable).toBeLessThan(3)
+  expect(first.report.rewriter).toMatchObject({ questions: 96, answerable: 48, answered_answerable: 48 })
   expect(renderText(first.sections)).toMatch(/With the reader shares, \d+ of 48 .* each was scored by a model/)
-  expect(await rerankCalls(server.baseUrl, 'volcano')).toHaveLength(48)
-  await server.stop()
-  expect((await evaluated(...reader)).report.reader).toEqual(first.report.reader)
-})
-
-test('a rewriter is asked about labelled questions of a data set, and a repetition asks nothing', async () => {
-  const server = await startReaderEndpoint()
-  const cache = ['--rewriter-cache', join(folder, 'rewritings.jsonl')]
-  const rewriter = ['--rewriter', server.baseUrl, '--rewriter-model', COUNSEL, ...cache]
-  const first = await evaluated(...rewriter)
-  expect(first.report.rewriter).toMatchObject({
-    model: COUNSEL,
-    questions: 96,
-    answerable: 48,
-    answered_answerable: 48,
-  })
-  expect(renderText(first.sections)).toMatch(/With the rewriter counsel, 48 of 48 /)
-  expect(await rewriterCalls(server.baseUrl, 'volcano')).toHaveLength(48)
-  expect((await evaluated(...rewriter)).report.rewriter).toEqual(first.report.rewriter)
-  expect(await rewriterCalls(server.baseUrl, 'volcano')).toHaveLength(48)
+  expect(renderText(first.sections)).toContain('With the rewriter counsel, 48 of 48 answerable')
+  const calls = await rerankCalls(server.baseUrl, '')
+  const again = await evaluated(...models)
+  expect([again.report.reader, again.report.rewriter]).toEqual([first.report.reader, first.report.rewriter])
+  expect(await rerankCalls(server.baseUrl, '')).toHaveLength(calls.length)
+  for (const callsOf of [rerankCalls, rewriterCalls]) expect(await callsOf(server.baseUrl, 'volcano')).toHaveLength(48)
   await server.stop()
 })
 

@@ -5,18 +5,7 @@ import { COMPILE_CACHE, WITH_FEW_QUERIES, startProgram } from '#test/support/pro
 
 const PROGRAM = fileURLToPath(new URL('../../../operator/evaluate/main.ts', import.meta.url))
 
-export const TOPICS = [
-  'anchorage',
-  'ballast',
-  'cargo',
-  'dredging',
-  'embargo',
-  'ferry',
-  'grounding',
-  'icebreaker',
-  'helmsman',
-  'jetty',
-] as const
+export const TOPICS = 'anchorage ballast cargo dredging embargo ferry grounding icebreaker helmsman jetty'.split(' ')
 export const DUTIES = ['fees', 'inspection', 'insurance', 'lighting', 'records'] as const
 
 /** Starts the command with temporary files below the folder. @param nodeOptions undefined: of every process. */

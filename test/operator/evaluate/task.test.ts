@@ -5,12 +5,7 @@ import { findTaskFiles } from '#operator/evaluate/text-lines.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 
 const CORPUS = { 'corpus.jsonl': [{ _id: 'r1', text: 'one' }] }
-const QUERIES = {
-  'queries.jsonl': [
-    { _id: 'q1', text: 'first?' },
-    { id: 2, text: 'second?' },
-  ],
-}
+const QUERIES = { 'queries.jsonl': '{"_id":"q1","text":"first?"}\n{"id":2,"text":"second?"}\n' }
 const QRELS = { 'qrels.tsv': 'query-id\tcorpus-id\tscore\nq1\tr1\t2\nq1\tr2\t0\n2\tr1\t1\n' }
 
 async function taskOf(files: Parameters<typeof writeDataSet>[0], limitTo?: string): Promise<Task> {
@@ -24,15 +19,7 @@ async function taskOf(files: Parameters<typeof writeDataSet>[0], limitTo?: strin
 test('questions are read with graded judgments, under either id name, with and without a header line', async () => {
   const { questions, notes } = await taskOf({ ...CORPUS, ...QUERIES, ...QRELS })
   expect(questions.map(({ id, text, qrels, answerable }) => ({ id, text, qrels: [...qrels], answerable }))).toEqual([
-    {
-      id: 'q1',
-      text: 'first?',
-      qrels: [
-        ['r1', 2],
-        ['r2', 0],
-      ],
-      answerable: undefined,
-    },
+    { id: 'q1', text: 'first?', qrels: Object.entries({ r1: 2, r2: 0 }), answerable: undefined },
     { id: '2', text: 'second?', qrels: [['r1', 1]], answerable: undefined },
   ])
   expect(notes).toEqual([])
@@ -70,14 +57,9 @@ test('questions without record and label, or labelled partial, are skipped; unkn
 })
 
 test('a question longer than a caller may send is asked by its beginning', async () => {
-  const { questions, notes } = await taskOf({
-    ...CORPUS,
-    ...QRELS,
-    'queries.jsonl': [
-      { id: 'q1', text: '§'.repeat(4_001) },
-      { id: '2', text: 'x' },
-    ],
-  })
+  const long = { id: 'q1', text: '§'.repeat(4_001) }
+  const queries = { 'queries.jsonl': [long, { id: '2', text: 'x' }] }
+  const { questions, notes } = await taskOf({ ...CORPUS, ...QRELS, ...queries })
   expect(questions.map(({ text }) => text.length)).toEqual([4_000, 1])
   expect(notes).toEqual(['questions longer than 4000 characters: asked by their beginning: 1'])
 })
@@ -114,14 +96,7 @@ test.each([
   ],
   [
     'an id that comes twice',
-    {
-      ...CORPUS,
-      ...QRELS,
-      'queries.jsonl': [
-        { id: 'q1', text: 'x' },
-        { _id: 'q1', text: 'y' },
-      ],
-    },
+    { ...CORPUS, ...QRELS, 'queries.jsonl': '{"id":"q1","text":"x"}\n{"_id":"q1","text":"y"}\n' },
     /^queries\.jsonl, line 2, repeats the id/,
   ],
   [
@@ -149,12 +124,8 @@ test.each([
 })
 
 test('with --limit-to every asked question must have the field', async () => {
-  const queries = {
-    'queries.jsonl': [
-      { id: 'q1', text: 'x', metadata: { part: 'a' } },
-      { id: '2', text: 'y', metadata: {} },
-    ],
-  }
+  const lacking = { id: '2', text: 'y', metadata: {} }
+  const queries = { 'queries.jsonl': [{ id: 'q1', text: 'x', metadata: { part: 'a' } }, lacking] }
   await expect(taskOf({ ...CORPUS, ...QRELS, ...queries }, 'part')).rejects.toThrow(
     /^queries\.jsonl, line 2, lacks the metadata field/,
   )
