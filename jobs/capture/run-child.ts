@@ -39,13 +39,10 @@ export async function runCaptureChild(sourceId: string, options: ProgramOptions)
   const environment = captureEnvironment(options.environment ?? ownEnvironment())
   const { SOURCE_ROOTS: roots, ...settings } = captureConfig(environment)
   const { root: folder } = openArtifactStore(settings)
-  const ofSdk = Object.entries(environment).flatMap(([name, path]) =>
-    /^AWS_\w+_FILE$/.test(name) && path ? [path] : [],
-  )
   return await runProgram(program, [sourceId], (raw) => runSchema.safeParse(raw).data, {
     bounds: readingBounds(options.heapMb ?? 0),
     ...options,
     environment,
-    folders: { read: [folder, ...roots, ...ofSdk], write: [folder] },
+    folders: { read: roots, write: [folder] },
   })
 }

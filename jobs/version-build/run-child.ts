@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import type { BuildFence } from '#core/db/builds.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { jobsConfig, ownEnvironment } from '#jobs/platform/config.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import { runProgram, type ProgramOptions, type Unended } from './run-program.ts'
 import { BUILD_STAGES } from './progress.ts'
@@ -32,6 +34,8 @@ export async function runBuildChild(
   { buildId, attempt }: BuildFence,
   { onProgress, ...options }: RunChildOptions = {},
 ): Promise<BuildOutcome> {
+  const { DATABASE_URL_FILE: _, ...others } = options.environment ?? ownEnvironment()
+  const { DATABASE_URL, ...settings } = jobsConfig(options.environment ?? ownEnvironment())
   const onMessage = (raw: unknown, pid: number): AttemptOutcome | undefined => {
     const { data } = messageSchema.safeParse(raw)
     if (data === undefined) return undefined
@@ -41,5 +45,10 @@ export async function runBuildChild(
   }
   // A provider may take days, and a version any memory that the heap's limit leaves.
   const bounds = { residentMb: Infinity, timeoutMs: Infinity, cpuSeconds: BUILD_BOUNDS.buildCpuSecondsMax }
-  return await runProgram(program, [buildId, String(attempt)], onMessage, { bounds, ...options })
+  return await runProgram(program, [buildId, String(attempt)], onMessage, {
+    bounds,
+    ...options,
+    environment: { ...others, DATABASE_URL },
+    folders: { write: [openArtifactStore(settings).root], addons: true },
+  })
 }

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join, resolve as resolvePath } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownEnvironment } from '#jobs/platform/config.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
@@ -17,8 +18,11 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal
   /** What the process reads as its environment; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
-  /** Folders that it may read and write, besides the code; all that its account may if absent. It starts no process. */
-  readonly folders?: { readonly read: readonly string[]; readonly write: readonly string[] }
+  /**
+   * Folders that it may read and write, besides the code and the files that its variables name; all that its account may
+   * if absent. It starts no process, and loads a native library only with `addons`.
+   */
+  readonly folders?: { readonly read?: readonly string[]; readonly write: readonly string[]; readonly addons?: true }
   readonly bounds?: ProgramBounds
   /** Limit of the heap of each thread of the process; that of V8 if absent. */
   readonly heapMb?: number
@@ -97,15 +101,27 @@ function childEnd<T>(
 const NODE_VARIABLES = ['PATH', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS'] as const
 const CODE = fileURLToPath(new URL('../../', import.meta.url))
 
-function execArgvOf({ heapMb, folders }: ProgramOptions, { NODE_COMPILE_CACHE: cache }: NodeJS.ProcessEnv): string[] {
+function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.ProcessEnv): string[] {
   const heap = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`]
   if (folders === undefined) return heap
-  const caches = cache === undefined ? [] : [cache]
+  const caches = [environment['NODE_COMPILE_CACHE'] ?? []].flat()
+  const { read = [], write, addons } = folders
   // The kernel's links to what is open prove that no link was followed (law/sources/roots.ts).
-  const read = [CODE, '/proc/self/fd', ...caches, ...folders.read]
+  const readable = [CODE, '/proc/self/fd', ...caches, ...filesNamed(environment), ...read, ...write]
   const allow = (kind: string, paths: readonly string[]): readonly string[] =>
     paths.flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
-  return [...heap, '--permission', ...allow('read', read), ...allow('write', [...caches, ...folders.write])]
+  // A native library asks on which Linux it is.
+  const native = addons ? ['--allow-addons', '--disable-warning=PERM0001', '--allow-fs-read=/etc/alpine-release'] : []
+  return [...heap, '--permission', ...native, ...allow('read', readable), ...allow('write', [...caches, ...write])]
+}
+
+/** Secrets, certificates, and what the AWS SDK reads. */
+function filesNamed({ DATABASE_URL: url = '', HOME: home, ...others }: NodeJS.ProcessEnv): readonly string[] {
+  const named = [...(URL.parse(url)?.searchParams ?? []), ...Object.entries(others)]
+  const paths = named.flatMap(([name, path = '']) =>
+    /_FILE$|^SEARCH_TLS_|^ssl(?:cert|key|rootcert)$/.test(name) && path !== '' ? [resolvePath(path)] : [],
+  )
+  return home === undefined ? paths : [...paths, join(home, '.aws')]
 }
 
 /** The shell becomes the program, whose processor time the kernel bounds, also where the worker is gone. */
