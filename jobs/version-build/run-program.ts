@@ -119,7 +119,7 @@ function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.Pro
 function filesNamed({ DATABASE_URL: url = '', HOME: home, ...others }: NodeJS.ProcessEnv): readonly string[] {
   const named = [...(URL.parse(url)?.searchParams ?? []), ...Object.entries(others)]
   const paths = named.flatMap(([name, path = '']) =>
-    /_FILE$|^SEARCH_TLS_|^ssl(?:cert|key|rootcert)$/.test(name) && path !== '' ? [resolvePath(path)] : [],
+    /_(?:FILE|CA)$|^SEARCH_TLS_|^ssl(?:cert|key|rootcert)$/.test(name) && path !== '' ? [resolvePath(path)] : [],
   )
   return home === undefined ? paths : [...paths, join(home, '.aws')]
 }

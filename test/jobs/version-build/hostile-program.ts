@@ -15,9 +15,10 @@ function faultOf(work: () => unknown): string {
 }
 
 process.once('message', () => {
+  const kept: Buffer[] = []
   if (what === 'grow') {
-    const kept: Buffer[] = []
     setInterval(() => kept.push(Buffer.alloc(16 * 1_048_576, 1)), 5)
+    return
   }
   if (what === 'hang') for (;;) continue
   const own = Object.keys(process.env)
@@ -27,6 +28,9 @@ process.once('message', () => {
     () => writeFileSync(new URL('./left.txt', import.meta.url), ''),
     () => spawnSync('true'),
     () => writeFileSync(`${folder}/kept.txt`, ''),
+    () => readFileSync('/etc/hosts'),
+    () => readFileSync('/etc/hostname'),
+    () => readFileSync('/etc/host.conf'),
   ].map(faultOf)
   const [, cpu] = what === 'cpu' ? (/^Max cpu time +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []) : []
   if (what === 'look' || what === 'cpu')
