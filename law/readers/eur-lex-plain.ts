@@ -78,7 +78,6 @@ function paragraphsAfterNumbers(root: MarkupElement): ReadonlySet<MarkupElement>
   return found
 }
 
-/** Whether a line is no paragraph of a text. */
 function isHeading(paragraph: MarkupElement): boolean {
   const text = textOf(paragraph)?.trim() ?? ''
   return text !== '' && text.length <= HEADING_CHARACTERS_MAX && !/[.;:,]$|^(?:\(?\d+|\(?[a-z])[.)]/u.test(text)

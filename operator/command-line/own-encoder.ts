@@ -21,7 +21,6 @@ const listeningSchema = z.object({
   digest: z.string(),
 })
 
-/** An encoder that a command line started for itself. */
 type OwnEncoder = Awaited<ReturnType<typeof startOwnEncoder>>
 
 /**

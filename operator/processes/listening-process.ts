@@ -13,7 +13,6 @@ export interface ListeningOptions<T> {
   readonly name: string
   readonly program: string
   readonly nodeOptions: readonly string[]
-  /** The whole environment. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly startTimeoutMs: number
   /** The line of its log with which it says that it listens. */

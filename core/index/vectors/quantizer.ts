@@ -165,7 +165,6 @@ export function fitQuantizer(mean: Float64Array, deviation: number, sample: read
   return fitted.reduce((best, quantizer) => (quantizer.error < best.error ? quantizer : best))
 }
 
-/** Measures the error of cosines between rows of the sample. */
 function errorOf(quantizer: ScalarQuantizer, sample: readonly Float32Array[]): number {
   const encode = createEncoder(quantizer)
   const sq4 = sample.map((vector) => encode(vector))

@@ -2,7 +2,7 @@ import { changesInWords, type Changes } from '#core/domain/changes.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import { figure, whole } from '#jobs/evaluation/page/numbers.ts'
 import { COMPARISON_BOUNDS } from '../bounds.ts'
-import { CHANGE_NAMES, type NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { CHANGE_NAMES, type NamedChange, type PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { NOTHING, html, dataElement, type Markup } from '#jobs/platform/page/markup.ts'
 import { reviewTools, tableOf } from '#jobs/platform/page/document.ts'
 import { card, inWords, isOfPassages, kindsOf, rankOf, thresholdIn, type Card } from './cards.ts'
@@ -152,22 +152,26 @@ function cardsOf(
  */
 function comparedWithOrigin(changes: readonly NamedChange[]): readonly NamedChange[] {
   const ofTexts = changes.filter(isOfPassage)
-  const origins = new Map(ofTexts.map((change) => [change.before?.text, change]))
-  const kept = new Set(ofTexts.map((change) => change.after?.text))
+  const origins = new Map(ofTexts.map((change) => [wholeText(change.before), change]))
+  const kept = new Set(ofTexts.map(({ after }) => wholeText(after)))
   return changes.map((change) => {
     if (!isOfPassage(change) || change.after?.text === undefined) return change
     const { text = '', ...after } = { label: change.label, ...change.after }
     const shown = { ...change, label: String(after.label) }
-    const origin = origins.get(text)
-    if (origin === undefined) {
-      const isNew = change.before?.text !== undefined && kept.has(change.before.text)
-      return isNew ? { ...shown, kind: 'passages_added', before: {}, after: { text } } : change
-    }
+    const [own, was] = [wholeText(change.after), wholeText(change.before)]
+    const origin = own && origins.get(own)
+    if (!origin)
+      return was && kept.has(was) ? { ...shown, kind: 'passages_added', before: {}, after: { text } } : change
     const had = Object.entries({ label: origin.label, ...origin.before }).filter(([field]) => field in after)
     const before = Object.fromEntries(had)
     const both = Object.fromEntries(Object.entries(after).filter(([field]) => field in before))
     return { ...shown, kind: 'passages_changed', before, after: both }
   })
+}
+
+/** Undefined where the end of a text is left out, which may differ. */
+function wholeText(fields: PassageChange['before']): string | undefined {
+  return typeof fields?.text === 'string' && !fields.text.endsWith('…') ? fields.text : undefined
 }
 
 const TITLES: Readonly<Partial<Record<NamedChange['kind'], string>>> = {

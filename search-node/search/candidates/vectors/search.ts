@@ -77,7 +77,6 @@ function scanAllowed(
   return 'scan'
 }
 
-/** Allowed positions of the filters that are cached. */
 const positionsOfFilters = new WeakMap<FilterBitset, Uint32Array>()
 
 function positionsOf({ rows }: IvfReader, allowed: FilterBitset): Uint32Array {

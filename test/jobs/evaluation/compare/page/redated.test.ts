@@ -88,3 +88,19 @@ test('a long run of equal words is cut between words, and between signs where th
   const signs = '合同'.repeat(300)
   expect(shownOf(`old ${signs} old`, `new ${signs} new`)).toMatch(/<\/ins> (合同)+合? … 同?(合同)+ <del>/)
 })
+
+test('a text under another number is compared with itself where all of it is known, and else shown as added', () => {
+  const kindsOf = (text: string): string => {
+    const [removed, added] = [1, 2].map((n) => changeOf('passages_added', testPassage(n)))
+    if (removed === undefined || added === undefined) return ''
+    const changes = [
+      { ...removed, kind: 'passages_changed' as const, before: { text }, after: { text: 'Another rule.' } },
+      { ...added, after: { text } },
+    ]
+    return [...changesSection(CHANGED_REPORT, changes).source.matchAll(/data-kinds="([^"]*)"/g)].join()
+  }
+  expect(kindsOf('A keeper must tell the office.')).toMatch(/"passages_added.*"passages_changed"/)
+  expect(kindsOf(`${'A keeper must tell the office. '.repeat(9)}…`)).toMatch(
+    /"passages_changed text warning.*"passages_added"/,
+  )
+})
