@@ -1,15 +1,16 @@
 import { periodOf, type Period } from '../evidence.ts'
 import { check, type Check } from './check.ts'
 import { mostAtOnce, occupancyOf } from './intervals.ts'
-import { surelyLeased } from './leases.ts'
+import { admittedFor, surelyLeased } from './leases.ts'
 
 const MINUTE_MS = 60_000
 
 export const concurrencyCap = check(
   'concurrency-cap',
   'No more requests of an entitlement hold a lease at once than its plan allows.',
-  ({ tenant: { limits }, reservations }, violated) => {
-    const { most, atMs } = mostAtOnce(occupancyOf(surelyLeased(reservations.values())))
+  (evidence, violated) => {
+    const { limits } = evidence.tenant
+    const { most, atMs } = mostAtOnce(occupancyOf(surelyLeased(evidence)))
     if (most > limits.concurrency)
       violated(`${most} requests held a lease at once, at ${instant(atMs)}; the plan allows ${limits.concurrency}`)
     return most
@@ -30,9 +31,9 @@ function mostInMinute(admittedMs: readonly number[]): { readonly most: number; r
 export const minuteRate = check(
   'minute-rate',
   'No more requests are admitted in any sliding 60 s than the plan allows.',
-  ({ tenant: { limits }, reservations }, violated) => {
-    const { most, endsAtMs } = mostInMinute([...reservations.values()].map(({ admittedAtMs }) => admittedAtMs))
-    const rate = limits.requests_per_minute
+  (evidence, violated) => {
+    const { most, endsAtMs } = mostInMinute(admittedFor(evidence).map(({ admittedAtMs }) => admittedAtMs))
+    const rate = evidence.tenant.limits.requests_per_minute
     if (most > rate)
       violated(`${most} requests were admitted in the 60 s before ${instant(endsAtMs)}; the plan allows ${rate}`)
     return most

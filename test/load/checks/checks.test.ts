@@ -27,7 +27,16 @@ const CHARGES: readonly Case[] = [
 const at = (...starts: readonly number[]): readonly Exchange[] => starts.map((startMs) => delivered({ startMs }))
 const DAY_MS = 86_400_000
 
+const unsaid = { record: { code: 'INTERNAL_UNAVAILABLE' } }
+const takenBack = refunded({ ...unsaid, reservation: { finishedAtMs: NOON_MS + 20_100 } })
+const throttled = refused('RATE_LIMITED', { startMs: 300 })
+const two = { concurrency: 1, requests_per_minute: 2 }
+
 const CAPS: readonly Case[] = [
+  ['a charge taken back whose reservation Postgres kept', two, [takenBack, ...at(200, 400)], []],
+  ['charges that nobody took back', two, [...at(0, 50), ...at(200, 400)], ['concurrency-cap', 'minute-rate']],
+  ['a lease whose end Postgres did not say', { concurrency: 1 }, [refunded(unsaid), throttled], []],
+  ['a lease that ended', { concurrency: 1 }, [refunded(), throttled], ['refused-with-room']],
   ['the rate over the edge of a minute', { requests_per_minute: 3 }, at(0, 40_000, 59_000, 60_000), []],
   ['one admission more', { requests_per_minute: 3 }, at(0, 40_000, 59_000, 59_999), ['minute-rate']],
   ['one charge more in a day', { requests_per_day: 2 }, at(0, 200, 400), ['day-allowance']],

@@ -5,13 +5,27 @@ import type { Interval } from './intervals.ts'
 
 /** Instants of Redis and of the generator are whole milliseconds, cut off. */
 export const CUT_OFF_MS = 1
+const UNAVAILABLE = 'INTERNAL_UNAVAILABLE'
+
+/**
+ * Reservations that count: a gateway takes a charge back where Postgres does not say that it kept the reservation, which
+ * the sweeper then refunds.
+ */
+export function admittedFor(evidence: TenantEvidence): readonly Reservation[] {
+  const byId = recordsById(evidence)
+  return [...evidence.reservations.values()].filter(({ id, state, finishedAtMs }) => {
+    const record = byId.get(id)
+    const isTakenBack = state === 'refunded' && record?.code === UNAVAILABLE
+    return !isTakenBack || (finishedAtMs ?? Infinity) <= record.endedMs + record.clockOffsetMs + CUT_OFF_MS
+  })
+}
 
 /**
  * When each request surely held its lease. Redis ends it after Postgres has the outcome; a lease without an outcome
  * lasts until its deadline. So the number at once is never too high.
  */
-export function surelyLeased(reservations: Iterable<Reservation>): readonly Interval[] {
-  return [...reservations].map(({ admittedAtMs, finishedAtMs, deadlineAtMs }) => ({
+export function surelyLeased(evidence: TenantEvidence): readonly Interval[] {
+  return admittedFor(evidence).map(({ admittedAtMs, finishedAtMs, deadlineAtMs }) => ({
     fromMs: admittedAtMs + CUT_OFF_MS,
     toMs: Math.min(finishedAtMs ?? deadlineAtMs, deadlineAtMs),
   }))
@@ -19,15 +33,16 @@ export function surelyLeased(reservations: Iterable<Reservation>): readonly Inte
 
 /**
  * When each request may have held a lease, so that the number at once is never too low. The lease ends before the reply
- * is sent; without a reply, or where the sweeper settled it later, it may last until its deadline. A charge that was
- * undone may have lasted as long as its request.
+ * is sent; without a reply, or where the sweeper settled it later, or where Postgres did not say that it has the
+ * outcome, it may last until its deadline. A charge that was undone may have lasted as long as its request.
  */
 export function perhapsLeased(evidence: TenantEvidence): readonly Interval[] {
   const byId = recordsById(evidence)
   const reserved = [...evidence.reservations.values()].map((reservation) => {
     const record = byId.get(reservation.id)
     const repliedMs = record?.outcome === 'replied' ? record.endedMs + record.clockOffsetMs : undefined
-    const isSettled = (reservation.finishedAtMs ?? Infinity) <= (record?.endedMs ?? 0) + CUT_OFF_MS
+    const finishedMs = record?.code === UNAVAILABLE ? Infinity : (reservation.finishedAtMs ?? Infinity)
+    const isSettled = finishedMs <= (record?.endedMs ?? 0) + CUT_OFF_MS
     const endMs = repliedMs !== undefined && isSettled ? repliedMs : reservation.deadlineAtMs
     return { fromMs: firstChargedMs(reservation, record), toMs: endMs + CUT_OFF_MS }
   })
