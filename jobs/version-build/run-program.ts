@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { join, resolve as resolvePath } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownEnvironment } from '#jobs/platform/config.ts'
@@ -100,6 +100,8 @@ function childEnd<T>(
 /** What Node itself reads before any code runs. */
 const NODE_VARIABLES = ['PATH', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS'] as const
 const CODE = fileURLToPath(new URL('../../', import.meta.url))
+/** Its packages may be a link to where several installations have them. */
+const PACKAGES = realpathSync(join(CODE, 'node_modules'))
 
 function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.ProcessEnv): string[] {
   const heap = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`]
@@ -107,7 +109,7 @@ function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.Pro
   const caches = [environment['NODE_COMPILE_CACHE'] ?? []].flat()
   const { read = [], write, addons } = folders
   // The kernel's links to what is open prove that no link was followed (law/sources/roots.ts).
-  const readable = [CODE, '/proc/self/fd', ...caches, ...filesNamed(environment), ...read, ...write]
+  const readable = [CODE, PACKAGES, '/proc/self/fd', ...caches, ...filesNamed(environment), ...read, ...write]
   const allow = (kind: string, paths: readonly string[]): readonly string[] =>
     paths.flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
   // A native library asks on which Linux it is.
