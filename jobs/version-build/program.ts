@@ -22,8 +22,8 @@ export interface ProgramContext<M, C> {
 }
 
 /**
- * Works as a program of the job worker that `runProgram` started and told its environment, tells it the outcome and ends. It ends with the
- * worker too. The process may be killed at any point.
+ * Works as a program of the job worker that `runProgram` started and told its environment, tells it the outcome and
+ * ends. It ends with the worker too. The process may be killed at any point.
  */
 export async function asProgram<M, C extends ProgramConfig>(
   configOf: (environment: NodeJS.ProcessEnv) => C,
