@@ -47,19 +47,20 @@ export function createReader(pinned: Pinned, settings: ReaderSettings): Reader {
   const { ask, scoresIn } = transportOf(pinned, { name: 'the reader', baseUrl, apiKey }, settings)
   const { readerFailuresMax: failuresMax, readerPauseMs: pauseMs } = READING_BOUNDS
   const guarded = guardedModel('the reader', ReaderError, { failuresMax, pauseMs })
-  const read: Reader['read'] = async (question, passages, signal, withinMs = timeoutMs) => {
-    const bounds = {
-      timeoutMs: Math.min(timeoutMs, withinMs),
-      replyBytesMax: READING_BOUNDS.readerReplyBytesMax,
-      signal,
-    }
-    const reply = await ask(question, passages, bounds)
-    const tokens = tokensIn(reply)
-    const scores = scoresIn(reply, passages.length)
-    if (scores === undefined) throw new ReaderError('the reader did not give every passage one number', tokens)
-    return { scores, tokens }
+  return {
+    async read(question, passages, signal, withinMs = timeoutMs) {
+      const bounds = {
+        timeoutMs: Math.min(timeoutMs, withinMs),
+        replyBytesMax: READING_BOUNDS.readerReplyBytesMax,
+        signal,
+      }
+      const reply = await guarded(signal, () => ask(question, passages, bounds))
+      const [scores, tokens] = [scoresIn(reply, passages.length), tokensIn(reply)]
+      // What a question makes the model write is no fault of its endpoint: no caller can deny it to others.
+      if (scores === undefined) throw new ReaderError('the reader did not give every passage one number', tokens)
+      return { scores, tokens }
+    },
   }
-  return { read: (...asked) => guarded(asked[2], () => read(...asked)) }
 }
 
 /** How a kind of model is asked. */

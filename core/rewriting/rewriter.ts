@@ -54,8 +54,11 @@ export function createRewriter(
       replyBytesMax: REWRITING_BOUNDS.rewriterReplyBytesMax,
       signal,
     }
-    const request = rewritingRequest(model, question, knowledgeBase)
-    return await askJson(address, '/chat/completions', bounds, request)
+    const reply = await askJson(address, '/chat/completions', bounds, rewritingRequest(model, question, knowledgeBase))
+    const { data } = replySchema.safeParse(reply)
+    if (data?.model !== undefined && data.model !== model)
+      throw new RewriterError('another model than the pinned one wrote the queries', tokensIn(reply))
+    return reply
   }
   let underWay = 0
   return {
@@ -65,17 +68,9 @@ export function createRewriter(
       underWay++
       const reply = await guarded(asked[3], () => ask(...asked)).finally(() => underWay--)
       // What a question makes the model write is no fault of its endpoint: no caller can deny it to others.
-      return rewritingIn(reply, model)
+      const [queries, tokens] = [queriesIn(reply), tokensIn(reply)]
+      if (queries === undefined) throw new NoUsableQueryError('the rewriter wrote no usable query', tokens)
+      return { queries, tokens }
     },
   }
-}
-
-function rewritingIn(reply: unknown, model: string): Rewriting {
-  const tokens = tokensIn(reply)
-  const { data } = replySchema.safeParse(reply)
-  if (data?.model !== undefined && data.model !== model)
-    throw new RewriterError('another model than the pinned one wrote the queries', tokens)
-  const queries = queriesIn(reply)
-  if (queries === undefined) throw new NoUsableQueryError('the rewriter wrote no usable query', tokens)
-  return { queries, tokens }
 }

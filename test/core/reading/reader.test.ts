@@ -167,6 +167,13 @@ describe('an endpoint that cannot be trusted', () => {
     expect(await readerCalls(server.baseUrl, '(three)')).toHaveLength(5)
     expect(await ask()).toContain('left alone')
   })
+
+  test('questions that make a model write no scores do not deny it to others', async () => {
+    const reader = chat('prose')
+    for (let count = 0; count < 8; count++)
+      await expect(reader.read('(four)', passages('a'), NO_SIGNAL)).rejects.toThrow('one number')
+    expect(await readerCalls(server.baseUrl, '(four)')).toHaveLength(8)
+  })
 })
 
 test('a reader is refused without an endpoint, and under other instructions than the profile pins', () => {
