@@ -6,11 +6,14 @@ import { dirname } from 'node:path'
 export async function writeDurably(path: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.${randomUUID()}.tmp`
-  await using ending = new AsyncDisposableStack()
-  // What is tried again and again would fill a full disk with names.
-  ending.defer(() => rm(temporary, { force: true }).catch(() => undefined))
-  await writeFile(temporary, bytes, { flag: 'wx', mode, flush: true })
-  await renameDurably(temporary, path)
+  try {
+    await writeFile(temporary, bytes, { flag: 'wx', mode, flush: true })
+    await renameDurably(temporary, path)
+  } catch (error) {
+    // What is tried again and again would fill a full disk with names.
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throw error
+  }
 }
 
 /** Writes a file durably unless it has this text already. */
