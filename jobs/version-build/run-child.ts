@@ -34,7 +34,7 @@ export async function runBuildChild(
   { buildId, attempt }: BuildFence,
   { onProgress, ...options }: RunChildOptions = {},
 ): Promise<BuildOutcome> {
-  const { DATABASE_URL_FILE: _, ...others } = options.environment ?? ownEnvironment()
+  const { DATABASE_URL_FILE: _, ...environment } = options.environment ?? ownEnvironment()
   const { DATABASE_URL, ...settings } = jobsConfig(options.environment ?? ownEnvironment())
   const onMessage = (raw: unknown, pid: number): AttemptOutcome | undefined => {
     const { data } = messageSchema.safeParse(raw)
@@ -48,7 +48,7 @@ export async function runBuildChild(
   return await runProgram(program, [buildId, String(attempt)], onMessage, {
     bounds,
     ...options,
-    environment: { ...others, DATABASE_URL },
+    environment: { ...environment, DATABASE_URL },
     folders: { write: [openArtifactStore(settings).root], addons: true },
   })
 }

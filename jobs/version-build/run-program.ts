@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync, realpathSync } from 'node:fs'
 import { join, resolve as resolvePath } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ownEnvironment } from '#jobs/platform/config.ts'
+import { ownEnvironment, sdkEnvironment } from '#jobs/platform/config.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import { explainExit, oomKillCount } from './unexpected-exit.ts'
 
@@ -118,8 +118,10 @@ function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.Pro
 }
 
 /** Secrets, certificates, and what the AWS SDK reads. */
-function filesNamed({ DATABASE_URL: url = '', HOME: home, ...others }: NodeJS.ProcessEnv): readonly string[] {
-  const named = [...(URL.parse(url)?.searchParams ?? []), ...Object.entries(others)]
+function filesNamed(environment: NodeJS.ProcessEnv): readonly string[] {
+  const { DATABASE_URL: url = '', ARTIFACT_STORE: store } = environment
+  const { HOME: home } = sdkEnvironment(store, environment)
+  const named = [...(URL.parse(url)?.searchParams ?? []), ...Object.entries(environment)]
   const paths = named.flatMap(([name, path = '']) =>
     /_(?:FILE|CA)$|^SEARCH_TLS_|^ssl(?:cert|key|rootcert)$/.test(name) && path !== '' ? [resolvePath(path)] : [],
   )
