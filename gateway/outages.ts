@@ -22,6 +22,7 @@ export function createOutages(nowMs: () => number = () => performance.now()) {
   const outages = new Map<string, Outage>()
   const models = createFailures(nowMs)
 
+  /** A caller that hangs up says nothing about a model. */
   function noteModels({ timings, callerGone }: Asked, { error, rewriter, reader }: Finished): void {
     if (callerGone()) return
     const stages = timings.stages.map(({ name }) => name)

@@ -4,6 +4,7 @@ const count = z.int().nonnegative()
 
 /** What the embed stage of a build has done, over all its runs. */
 export const embeddingCountsSchema = z.strictObject({
+  /** Passages that have a vector. */
   passages: count,
   sent: count,
   /** Tokens, as the provider reported them. */

@@ -19,6 +19,7 @@ export function createTopK(k: number, ranks?: Uint32Array) {
   return {
     /** The worst score that is kept; lower ones are rejected. -Infinity while there are fewer than `k` ids. */
     threshold: (): number => (size < k ? -Infinity : (heap.scores[0] ?? -Infinity)),
+    /** Each id may be offered once. */
     offer(id: number, score: number) {
       if (size < k) rise(heap, size++, id, score)
       else if (k > 0 && isWorse(heap, heap.scores[0] ?? 0, heap.ids[0] ?? 0, score, id)) sink(heap, size, id, score)

@@ -17,7 +17,6 @@ interface FetchInput {
   readonly isPrivate: boolean
   /** Headers of the last good answer; with them an unchanged file is not sent again. */
   readonly known?: Readonly<Record<string, string>> | undefined
-  /** Between two requests to one host. */
   readonly hostPauseMs?: number
 }
 

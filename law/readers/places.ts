@@ -76,6 +76,7 @@ function createSourceOffsets(joined: string): SourceOffsets {
   }
 }
 
+/** What of a text is in no piece of the file. */
 function addedIn(own: string, pieces: readonly Piece[], start: number): SelectedRange[] {
   const adds: SelectedRange[] = []
   let [at, point] = [0, 0]

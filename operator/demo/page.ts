@@ -10,7 +10,6 @@ import type { DemoCorpus } from './corpus.ts'
 import { operatorVariables, type Installation } from './installation.ts'
 import { storeOf } from './local/stack.ts'
 
-/** Whose key asks, and what. */
 interface Asks {
   readonly corpus: Pick<DemoCorpus, 'slug' | 'title'>
   readonly organization: string

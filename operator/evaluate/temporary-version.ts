@@ -61,7 +61,6 @@ export interface VersionInput {
 /** A version that is built, loaded and asked like any other, and removed completely afterwards. */
 export type TemporaryVersion = Built & {
   readonly store: ArtifactStore
-  /** How it is asked with a profile. */
   readonly asking: Omit<AskRecordsContext, 'profile' | 'onProgress'>
 }
 

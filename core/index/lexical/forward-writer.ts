@@ -51,6 +51,7 @@ export function createForwardWriter(rows: number, uint32sMax = UINT32_MAX) {
   }
 }
 
+/** Counts each pair once per row. */
 function countPairs(words: Uint32Array, pairs: Uint32Array, bits: number): void {
   const slots = new Set<number>()
   for (let at = 1; at < words.length; at++) slots.add(pairSlot(words[at - 1] ?? 0, words[at] ?? 0, bits))

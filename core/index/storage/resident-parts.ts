@@ -8,6 +8,7 @@ export type SharedParts = ReadonlyMap<string, SharedArrayBuffer | SharedMemory>
 
 export interface FilePart {
   readonly path: string
+  /** Size of the whole file. */
   readonly size: number
   readonly position: number
   readonly bytes: number

@@ -88,7 +88,6 @@ function partsOf(text: string) {
   }
 }
 
-/** A fault of the whole file. */
 function fault(line: number, reason: string): SourceFault {
   return { kind: 'fault', line, reason }
 }

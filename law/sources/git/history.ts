@@ -178,6 +178,7 @@ function commonEnd(one: Buffer, other: Buffer): number {
   return same
 }
 
+/** The last start at or before an offset. */
 function startBefore(starts: readonly number[], at: number): number {
   return starts[firstIndex(starts.length, (index) => (starts[index] ?? 0) > at) - 1] ?? 0
 }

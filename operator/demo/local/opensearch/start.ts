@@ -48,7 +48,6 @@ export async function startCluster(options: ClusterOptions) {
   const launch = (): Promise<Running> => launched(libraries, folder, firstPort, options)
   let running = await launch()
   return {
-    /** One URL a node. */
     urls: Array.from({ length: options.nodes }, (_, node) => `http://127.0.0.1:${firstPort + node}`),
     pid: () => running.child.pid ?? 0,
     stopNode: (node: number) => running.command(`stop ${node}`),
