@@ -17,7 +17,7 @@ process.channel?.unref()
 
 const args = process.argv.slice(2)
 /** They parse files of others. */
-const isReading = args[0] === 'inspect' || args[0] === 'import'
+const isReading = ['inspect', 'import', 'capture'].includes(args[0] ?? '')
 const exitCode =
   isReading && !isApart
     ? await runApart(new URL(import.meta.url), args)

@@ -208,6 +208,21 @@ export function operatorConfig<V extends Variables>(variables: V, environment: N
   return readConfig(variables, environment)
 }
 
+/** What a command needs that parses; no secret of keys or providers. */
+export function commandEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const {
+    DATABASE_URL: _d,
+    REDIS_URL: _r,
+    SOURCE_ROOTS: _s,
+    OPERATOR_ACTOR: _o,
+    MANIFEST_PUBLIC_KEY: _m,
+    ...others
+  } = OPERATOR_VARIABLES
+  const secrets = [...Object.keys(others), 'MANIFEST_PRIVATE_KEY'].filter((name) => !(name in STORE_SETTINGS))
+  const isKept = ([name]: readonly [string, unknown]): boolean => !secrets.includes(name.replace(/_FILE$/, ''))
+  return Object.fromEntries(Object.entries(environment).filter(isKept))
+}
+
 /** The environment of this process, for a command line that passes it on. */
 export function ownEnvironment(): NodeJS.ProcessEnv {
   return process.env

@@ -13,16 +13,24 @@ export interface ProgramBounds {
   readonly cpuSeconds: number
 }
 
+/**
+ * Folders that a process may read and write, besides the code and the files that its variables name. It loads a native
+ * library only with `addons`, and starts processes only with `git`.
+ */
+export interface Folders {
+  readonly read?: readonly string[]
+  readonly write: readonly string[]
+  readonly addons?: true
+  readonly git?: boolean
+}
+
 export interface ProgramOptions {
   /** Kills the process at once. */
   readonly signal?: AbortSignal
   /** What the process reads as its environment; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
-  /**
-   * Folders that it may read and write, besides the code and the files that its variables name; all that its account may
-   * if absent. It starts no process, and loads a native library only with `addons`.
-   */
-  readonly folders?: { readonly read?: readonly string[]; readonly write: readonly string[]; readonly addons?: true }
+  /** All that its account may if absent. */
+  readonly folders?: Folders
   readonly bounds?: ProgramBounds
   /** Limit of the heap of each thread of the process; that of V8 if absent. */
   readonly heapMb?: number
@@ -105,16 +113,24 @@ const PACKAGES = realpathSync(join(CODE, 'node_modules'))
 
 function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.ProcessEnv): string[] {
   const heap = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`]
-  if (folders === undefined) return heap
+  return folders === undefined ? heap : [...heap, ...permissionsOf(folders, environment)]
+}
+
+/** The options of Node by which a process opens no other folder. */
+export function permissionsOf({ read = [], write, addons, git }: Folders, environment: NodeJS.ProcessEnv): string[] {
   const caches = [environment['NODE_COMPILE_CACHE'] ?? []].flat()
-  const { read = [], write, addons } = folders
   // The kernel's links to what is open prove that no link was followed (law/sources/roots.ts).
   const readable = [CODE, PACKAGES, '/proc/self/fd', ...caches, ...filesNamed(environment), ...read, ...write]
   const allow = (kind: string, paths: readonly string[]): readonly string[] =>
     paths.flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
   // A native library asks on which Linux it is.
-  const native = addons ? ['--allow-addons', '--disable-warning=PERM0001', '--allow-fs-read=/etc/alpine-release'] : []
-  return [...heap, '--permission', ...native, ...allow('read', readable), ...allow('write', [...caches, ...write])]
+  const native = addons ? ['--allow-addons', '--allow-fs-read=/etc/alpine-release'] : []
+  const others = [
+    ...native,
+    ...(git ? ['--allow-child-process'] : []),
+    ...['1', '2'].map((n) => `--disable-warning=PERM000${n}`),
+  ]
+  return ['--permission', ...others, ...allow('read', readable), ...allow('write', [...caches, ...write])]
 }
 
 /** Secrets, certificates, and what the AWS SDK reads. */

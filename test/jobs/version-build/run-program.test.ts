@@ -47,8 +47,16 @@ test('a process that takes too much memory or time is killed, and what it took i
   expect(await cpuOf({})).toMatchObject({ outcome: 'looked', cpu: 'unlimited' })
 })
 
+const TRIES = `
+import { readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+const attempts = [() => readFileSync('/etc/passwd'), () => writeFileSync('left.txt', ''), () => spawnSync('git')]
+for (const attempt of attempts) try { attempt() } catch (error) { process.exitCode = (process.exitCode ?? 0) + (error.code === 'ERR_ACCESS_DENIED') }
+`
+
 test.each([
   ['that ends', 'process.exitCode = Number(process.argv[2])', 3, /^$/],
+  ['that opens or starts what no argument names', TRIES, 3, /^$/],
   [
     'that takes too much memory',
     'setInterval((k) => k.push(Buffer.alloc(16e6, 1)), 5, [])',
