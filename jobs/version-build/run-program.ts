@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync, realpathSync } from 'node:fs'
-import { join, resolve as resolvePath } from 'node:path'
+import { dirname, join, resolve as resolvePath } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownEnvironment, sdkEnvironment } from '#jobs/platform/config.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
@@ -133,15 +133,16 @@ export function permissionsOf({ read = [], write, addons, git }: Folders, enviro
   return ['--permission', ...others, ...allow('read', readable), ...allow('write', [...caches, ...write])]
 }
 
-/** Secrets, certificates, and what the AWS SDK reads. */
+/** Secrets, certificates, what the AWS SDK reads, and the folders of what Node loads first, as an agent of traces is. */
 function filesNamed(environment: NodeJS.ProcessEnv): readonly string[] {
-  const { DATABASE_URL: url = '', ARTIFACT_STORE: store } = environment
+  const { DATABASE_URL: url = '', ARTIFACT_STORE: store, NODE_OPTIONS: options = '' } = environment
+  const preloaded = (options.match(/(?<=^|[\s="]|file:\/\/)\/[^\s?#"]+/g) ?? []).map(dirname)
   const { HOME: home } = sdkEnvironment(store, environment)
   const named = [...(URL.parse(url)?.searchParams ?? []), ...Object.entries(environment)]
   const paths = named.flatMap(([name, path = '']) =>
     /_(?:FILE|CA)$|^SEARCH_TLS_|^ssl(?:cert|key|rootcert)$/.test(name) && path !== '' ? [resolvePath(path)] : [],
   )
-  return home === undefined ? paths : [...paths, join(home, '.aws')]
+  return [...paths, ...preloaded, ...(home === undefined ? [] : [join(home, '.aws')])]
 }
 
 /** The shell becomes the program, whose processor time the kernel bounds, also where the worker is gone. */

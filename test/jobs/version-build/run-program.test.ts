@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { runApart } from '#jobs/capture/run-apart.ts'
 import { runProgram, type ProgramOptions } from '#jobs/version-build/run-program.ts'
 import { captureEnvironment } from '#jobs/platform/config.ts'
-import { folderOfFile } from '#test/support/folder.ts'
+import { folderOfFile, folderWith } from '#test/support/folder.ts'
 
 const folder = folderOfFile()
 const program = new URL('./hostile-program.ts', import.meta.url)
@@ -25,7 +25,9 @@ const run = (what: string, options: ProgramOptions = {}) =>
 test('a process has no secret in its environment, reads what its variables name, and opens nothing else but its folders', async () => {
   const certificates = { SEARCH_TLS_CA: '/etc/hosts', OPENSEARCH_CA: '/etc/hostname' }
   const url = 'postgres://db/x?sslrootcert=/etc/host.conf'
-  const environment = { PATH: process.env['PATH'], DATABASE_URL: url, ...certificates }
+  const agent = folderWith({ 'agent.mjs': "import './beside.mjs'", 'beside.mjs': '' })
+  const NODE_OPTIONS = `--import=${pathToFileURL(join(agent, 'agent.mjs')).href}?file=${agent}/clock`
+  const environment = { PATH: process.env['PATH'], DATABASE_URL: url, NODE_OPTIONS, ...certificates }
   const looked = await run('look', { environment, folders: { write: [folder] } })
   expect(looked).toMatchObject({
     outcome: 'looked',
