@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
-import type { ErrorCode } from '#core/platform/errors.ts'
+import { ServiceError, type ErrorCode } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
-import { ABSTENTION_EXAMPLE, ANSWER_EXAMPLE, ERROR_EXAMPLES, REQUEST_EXAMPLE } from './openapi-examples.ts'
+import EXAMPLES from './openapi-examples.json' with { type: 'json' }
+import { errorBody } from './retrieve/reply.ts'
 import {
   abstainSchema,
   answerSchema,
@@ -124,6 +125,38 @@ function componentSchemas(): Record<string, unknown> {
   return Object.fromEntries(schemas.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]))
 }
 
+const IDS = { requestId: EXAMPLES.answer.request_id, traceId: EXAMPLES.answer.trace_id }
+const error = (...cause: ConstructorParameters<typeof ServiceError>): object =>
+  errorBody(IDS, new ServiceError(...cause))
+
+/** A reply of each status. A test parses the examples with the schemas of the document. */
+const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
+  400: error('INVALID_REQUEST', {
+    details: [{ path: '/filters/languages', message: 'is not a field of the request', reason: 'unknown_field' }],
+  }),
+  401: error('INVALID_API_KEY'),
+  403: error('FILTER_FORBIDDEN', {
+    details: [
+      {
+        path: '/filters/language/0',
+        message: 'is outside the entitlement, which holds: en, fr',
+        reason: 'not_entitled',
+      },
+    ],
+  }),
+  404: error('INVALID_REQUEST', { status: 404 }),
+  405: error('INVALID_REQUEST', { status: 405 }),
+  409: error('REQUEST_ALREADY_PROCESSED', {
+    details: [{ path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' }],
+    originalRequestId: 'req_1e5b7c9d-3f20-4a68-b1c4-0d2e8f6a9b37',
+  }),
+  413: error('INVALID_REQUEST', { status: 413, details: [{ path: '(body)', message: 'must be at most 16384 bytes' }] }),
+  429: error('RATE_LIMITED', {
+    details: [{ path: '(plan)', message: 'the requests of the last 60 seconds are used up', reason: 'rate' }],
+  }),
+  503: error('RETRIEVAL_UNAVAILABLE'),
+}
+
 function errorReplies(): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(ERRORS).map(([status, schema]) => [
@@ -173,7 +206,7 @@ const RETRIEVE = {
   parameters: [IDEMPOTENCY_KEY],
   requestBody: {
     required: true,
-    content: { 'application/json': { schema: schemaOf('RetrievalRequest'), example: REQUEST_EXAMPLE } },
+    content: { 'application/json': { schema: schemaOf('RetrievalRequest'), example: EXAMPLES.request } },
   },
   responses: {
     200: {
@@ -185,8 +218,8 @@ const RETRIEVE = {
         'application/json': {
           schema: schemaOf('RetrievalResponse'),
           examples: {
-            answer: { summary: 'Evidence', value: ANSWER_EXAMPLE },
-            abstain: { summary: 'No sufficient evidence', value: ABSTENTION_EXAMPLE },
+            answer: { summary: 'Evidence', value: EXAMPLES.answer },
+            abstain: { summary: 'No sufficient evidence', value: EXAMPLES.abstention },
           },
         },
       },

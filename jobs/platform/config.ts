@@ -210,16 +210,9 @@ export function operatorConfig<V extends Variables>(variables: V, environment: N
 
 /** What a command needs that parses; no secret of keys or providers. */
 export function commandEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const {
-    DATABASE_URL: _d,
-    REDIS_URL: _r,
-    SOURCE_ROOTS: _s,
-    OPERATOR_ACTOR: _o,
-    MANIFEST_PUBLIC_KEY: _m,
-    ...others
-  } = OPERATOR_VARIABLES
-  const secrets = [...Object.keys(others), 'MANIFEST_PRIVATE_KEY'].filter((name) => !(name in STORE_SETTINGS))
-  const isKept = ([name]: readonly [string, unknown]): boolean => !secrets.includes(name.replace(/_FILE$/, ''))
+  const needed = ['DATABASE_URL', 'REDIS_URL', 'SOURCE_ROOTS', 'OPERATOR_ACTOR', ...Object.keys(STORE_SETTINGS)]
+  const others = Object.keys({ ...JOBS_VARIABLES, ...OPERATOR_VARIABLES }).filter((name) => !needed.includes(name))
+  const isKept = ([name]: readonly [string, unknown]): boolean => !others.includes(name.replace(/_FILE$/, ''))
   return Object.fromEntries(Object.entries(environment).filter(isKept))
 }
 
