@@ -4,7 +4,8 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import EVERYDAY from './everyday-questions.json' with { type: 'json' }
-import { fitDecision, scoredBy, type Decision, type DecisionOptions } from './figures.ts'
+import { fitDecision, scoredBy, type Decision, type DecisionOptions, type Refused } from './figures.ts'
+import { maskedQuestions } from './masked.ts'
 import type { Outcome } from './outcomes.ts'
 import type { QueryWithQrels } from './questions.ts'
 
@@ -16,8 +17,9 @@ const DRAWN_RISK = 0.01
 
 /**
  * Returns the decision that is fitted on the questions, or the default decision of the profile where they have too few
- * labels. The default stays also where the fitted one answers texts that no passage answers: more than one in
- * a hundred of those that are drawn, and more than the default.
+ * labels. The default stays also where the fitted one answers what no passage answers, and more of it than the default:
+ * more than one in a hundred of the texts that are drawn; or so many of the answerable questions without their passages
+ * that with those questions as they are more than the target share of its answers has no evidence.
  * @param items texts of passages of the version. @param withQueries adds what a rewriter writes for each text, and
  * leaves out those without a rewriting, which no request answers.
  */
@@ -37,14 +39,28 @@ export async function decisionOf(
   const drawn = drawnTexts(items).map((text) => ({ text, filters: undefined }))
   // A reader changes none of these predictors.
   const profile = { ...context.profile, reader: null }
-  let [answered, answeredByDefault] = [0, 0]
   const asking = { ...context, profile, modes: [servedMode(context)], limit: 1 }
-  await askModes(await withQueries(drawn), asking, (_at, _mode, reply) => {
-    answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
-    answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
-  })
-  if (answered > Math.max(Math.min(DRAWN_RISK, options.targetRisk) * drawn.length, answeredByDefault))
-    return { ...byDefault, refused: { drawn: drawn.length, answered } }
+  const refusal = async (
+    asked: readonly QuestionInput[],
+    most: number,
+    masked?: true,
+  ): Promise<Refused | undefined> => {
+    let [answered, answeredByDefault] = [0, 0]
+    await askModes(asked, asking, (_at, _mode, reply) => {
+      answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
+      answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
+    })
+    return answered > Math.max(most, answeredByDefault) ? { drawn: asked.length, answered, masked } : undefined
+  }
+  const { passages, targetRisk } = options
+  const { threshold } = fitted.calibration
+  const right = fitted.outOfFold.filter(({ sufficient, score }) => sufficient && score >= threshold).length
+  const refused =
+    (await refusal(await withQueries(drawn), Math.min(DRAWN_RISK, targetRisk) * drawn.length)) ??
+    // Of these answers and the right ones they are the target share.
+    (passages &&
+      (await refusal(await maskedQuestions(questions, passages), (targetRisk / (1 - targetRisk)) * right, true)))
+  if (refused !== undefined) return { ...byDefault, refused }
   return { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }
 }
 

@@ -3,6 +3,7 @@ import { DESCRIPTIVE_PREDICTORS, PREDICTORS, predictorOf, type Predictor } from 
 import type { Embedding } from '#core/embedding/embedder.ts'
 import { hasEvidence, observedValueOf } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
 import { mapModes, type ByMode } from './ask.ts'
 import { fitCalibration, correctNamed, type Fitted } from './calibration/fit.ts'
 import { auroc, type ScoredQuestion } from './metrics/abstention.ts'
@@ -34,6 +35,8 @@ export interface DecisionOptions {
   readonly embedding: Embedding
   /** Whether the version has search questions; absent: it has none. */
   readonly searchQuestions?: boolean
+  /** Those of the version in row order, by which questions lose their evidence; absent: none does. */
+  readonly passages?: () => AsyncIterable<PassageRecord>
 }
 
 /**
@@ -79,8 +82,15 @@ export interface Decision {
   readonly calibration: Calibration
   readonly scored: Readonly<Fitted['outOfFold']>
   readonly isFitted: boolean
-  /** A fitted decision that is not used, and how many of the texts drawn at random it answered. */
-  readonly refused?: { readonly drawn: number; readonly answered: number }
+  /** A fitted decision that is not used. */
+  readonly refused?: Refused
+}
+
+/** How many texts without evidence it answered: drawn at random, or the answerable questions without their passages. */
+export interface Refused {
+  readonly drawn: number
+  readonly answered: number
+  readonly masked?: true | undefined
 }
 
 /** Scores the labelled questions under a decision that was not fitted on them. */

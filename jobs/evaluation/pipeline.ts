@@ -66,11 +66,12 @@ export async function evaluate(input: EvaluationInput) {
   const fitted = input.questionsSha256 === undefined ? [] : questions
   const profile = await fittedProfile(input.profile.reader, fitted, items, asking)
   const context = { ...asking, profile }
-  const { fitting, ...figures } = await measureQuestions(
-    { ...input, questions, items, limit: EVALUATION_DEPTH },
-    context,
-  )
-  const { rewritten, read } = await measureModels(input, questions, fitting, items, context)
+  const { rewritten, read, ...figures } = await unlessDamaged('after', input.versionId, async () => {
+    const { folder, files } = input.artifact
+    const passages = (): ReturnType<typeof verifiedPassagesIn> => verifiedPassagesIn(folder, files['passages.jsonl'])
+    const asked = await measureQuestions({ ...input, questions, items, passages, limit: EVALUATION_DEPTH }, context)
+    return { ...asked, ...(await measureModels(input, questions, asked.fitting, items, context)) }
+  })
   const measured: Measured = {
     ...figures,
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
@@ -110,6 +111,8 @@ interface MeasuredQuestions extends Pick<EvaluationInput, 'artifact' | 'targetRi
   readonly questions: readonly QueryWithQrels[]
   readonly items: readonly { readonly text: string }[]
   readonly limit: number
+  /** Of a version that keeps the fitted decision (`DecisionOptions`). */
+  readonly passages?: DecisionOptions['passages']
 }
 
 /**
@@ -118,13 +121,14 @@ interface MeasuredQuestions extends Pick<EvaluationInput, 'artifact' | 'targetRi
  * @param told replaces the progress of the context by that of a stage.
  */
 export async function measureQuestions(
-  { artifact, targetRisk, embedder, questions, items, limit }: MeasuredQuestions,
+  { artifact, targetRisk, embedder, questions, items, limit, passages }: MeasuredQuestions,
   context: AskRecordsContext,
   told: (stage: 'time' | 'filters') => AskRecordsContext['onProgress'] = () => context.onProgress,
 ) {
   const outcomes = await askQuestions(questions, limit, context)
   const searchQuestions = artifact.files['search-questions.jsonl'] !== undefined
-  const fitting = { targetRisk, embedding: embeddingOf(embedder), searchQuestions }
+  const options = { targetRisk, embedding: embeddingOf(embedder), searchQuestions }
+  const fitting = { ...options, ...(passages && { passages }) }
   return {
     questions,
     passages: artifact.passages,

@@ -100,7 +100,7 @@ const calibratedOnSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('question set'), questions: count }),
   z.strictObject({
     source: z.literal('default'),
-    refused: z.strictObject({ drawn: count, answered: count }).optional(),
+    refused: z.strictObject({ drawn: count, answered: count, masked: z.literal(true).optional() }).optional(),
   }),
 ])
 

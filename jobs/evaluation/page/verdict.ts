@@ -1,4 +1,5 @@
 import { changesInWords } from '#core/domain/changes.ts'
+import type { Refused } from '#jobs/evaluation/figures.ts'
 import type { EvaluationReport, Gate } from './evaluation-report.ts'
 import { figure, whole } from './numbers.ts'
 
@@ -70,8 +71,11 @@ function measured({ systems, passages, queries }: EvaluationReport): string {
 }
 
 /** Why a fitted decision is not used, in one sentence. */
-export function refusedInWords({ answered, drawn }: { readonly drawn: number; readonly answered: number }): string {
-  return `A decision fitted on the questions answered ${answered} of ${drawn} texts that were drawn at random and that no passage answers.`
+export function refusedInWords({ answered, drawn, masked }: Refused): string {
+  const texts = masked
+    ? 'answerable questions once the passages that answer them were left out'
+    : 'texts that were drawn at random and that no passage answers'
+  return `A decision fitted on the questions answered ${answered} of ${drawn} ${texts}.`
 }
 
 function named(gates: readonly Gate[]): string {

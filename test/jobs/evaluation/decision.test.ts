@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { decisionOf } from '#jobs/evaluation/decision.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import { asking, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
+import { testPassage } from '#test/support/passages.ts'
 
 const ITEMS = Array.from({ length: 30 }, (_, n) => ({ text: `any anchor${n} ballast${n} cargo${n}` }))
 const QUESTIONS = Array.from({ length: 80 }, (_, at) => queryWithQrels(`q${at}`, { answerable: at % 2 === 0 }))
@@ -29,6 +31,30 @@ test('one that answers more gives way to the default, which scores the questions
   const { decision, texts } = await decided((text) => (isOfVersion(text) ? 1 : 0))
   const refused = { drawn: texts.length, answered: texts.filter(isOfVersion).length }
   expect(decision).toMatchObject({ isFitted: false, calibration: { folds: 0 }, scored: { length: 80 }, refused })
+})
+
+test('so does one that answers questions without their passages, equal texts and other revisions of these', async () => {
+  const passage = testPassage(0)
+  const held = QUESTIONS.flatMap(({ id }) => [
+    { ...passage, source_id: `${id}-answer`, provision: `prv ${id}`, text: `Held for ${id}.` },
+    { ...passage, source_id: `${id}-earlier`, provision: `prv ${id}` },
+    { ...passage, source_id: `${id}-copy`, text: `Held for ${id}.` },
+  ])
+  const left: (readonly [string, string])[] = []
+  const { context } = asking(({ text, onlyRows }) => {
+    const out = held.flatMap(({ source_id: id }, row) => (((onlyRows?.[row >> 3] ?? 255) >> (row & 7)) & 1 ? [] : [id]))
+    if (onlyRows !== undefined) left.push([text, out.join(' ')])
+    return replyWith(['any'], measured({ first_coverage: onlyRows === undefined ? 0 : 1 }))
+  })
+  const options = { targetRisk: 0.05, embedding: 'none', passages: () => Readable.from(held) } as const
+  const { isFitted, refused } = await decisionOf(QUESTIONS, OUTCOMES, options, ITEMS, context)
+  expect(isFitted).toBe(false)
+  expect(refused).toEqual({ drawn: 40, answered: 40, masked: true })
+  expect(left.toSorted()).toEqual(
+    QUESTIONS.filter(({ answerable }) => answerable)
+      .map(({ id, text }) => [text, `${id}-answer ${id}-earlier ${id}-copy`])
+      .toSorted(),
+  )
 })
 
 test('with too few labels it is the default, against which nothing is drawn', async () => {
