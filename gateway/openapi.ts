@@ -3,6 +3,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { ServiceError, type ErrorCode } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import EXAMPLES from './openapi-examples.json' with { type: 'json' }
+import TEXTS from './openapi-texts.json' with { type: 'json' }
 import { errorBody } from './retrieve/reply.ts'
 import {
   abstainSchema,
@@ -40,46 +41,8 @@ const ERRORS: Readonly<Record<string, keyof typeof ERROR_SCHEMAS>> = {
   503: 'Unavailable',
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  400:
-    'Malformed JSON, a key that is given twice, a request outside the schema, or a faulty header. A header that only ' +
-    'browsers send is one: keys are used from servers alone. Uses no Idempotency-Key up.',
-  401:
-    'Missing, invalid, revoked, expired or wrong-environment key; all keys alike. A header without the scheme Bearer ' +
-    'says so. Uses no Idempotency-Key up.',
-  403:
-    'A filter or profile outside the entitlement (details list what it holds), a key without the scope, or a ' +
-    'knowledge base that is not active for this client. Uses no Idempotency-Key up.',
-  404: 'Unknown path.',
-  405: 'Unknown method of a path.',
-  409:
-    'The Idempotency-Key was already received: admitted and not refunded. details say whether the body is the same ' +
-    '(reason same_body or another_body), while that can be told. The first reply cannot be had again: ask with a new ' +
-    'key. It comes before any 429, and is not charged.',
-  413: `The body exceeds ${GATEWAY_BOUNDS.bodyBytesMax} bytes.`,
-  429:
-    'RATE_LIMITED: a throttle is active (retryable); the reason of details is rate, concurrency or exposure. ' +
-    'QUOTA_EXHAUSTED: the allowance of the day or the month is used up (not retryable). Uses no Idempotency-Key up.',
-  503:
-    'A dependency or retrieval is unavailable, or the gateway is overloaded; never an abstention. Day, month and ' +
-    'Idempotency-Key are given back.',
-}
-
-const string = { type: 'string' }
-const HEADERS = {
-  RequestId: { schema: string, description: 'Equals request_id.' },
-  Traceparent: { schema: string, description: 'W3C trace context; its trace-id is trace_id without dashes.' },
-  CacheControl: { schema: { const: 'no-store' }, description: 'No reply is cached.' },
-  RateLimitPolicy: { schema: string, description: 'Quota q and window w in seconds of minute, day and month.' },
-  RateLimit: { schema: string, description: 'Remaining r and seconds to reset t of minute, day and month.' },
-  RetryAfter: {
-    schema: { type: 'integer', minimum: 1 },
-    description: 'Whole seconds; on every retryable error and only there.',
-  },
-  ShouldRetry: { schema: { const: 'false' }, description: 'Keeps common clients from retrying a 409.' },
-  Allow: { schema: string, description: 'Methods that the path takes.' },
-  Authenticate: { schema: { const: 'Bearer' }, description: 'The scheme of the key.' },
-} as const
+const HEADERS = TEXTS.headers
+const REASONS: Readonly<Record<string, string>> = TEXTS.reasons
 
 const header = (name: keyof typeof HEADERS): object => ({ $ref: `#/components/headers/${name}` })
 const schemaOf = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
@@ -162,7 +125,7 @@ function errorReplies(): Record<string, unknown> {
     Object.entries(ERRORS).map(([status, schema]) => [
       status,
       {
-        description: REASONS[status],
+        description: REASONS[status]?.replace('{bodyBytesMax}', String(GATEWAY_BOUNDS.bodyBytesMax)),
         headers: {
           ...COMMON_HEADERS,
           ...(['409', '429', '503'].includes(status) ? WINDOW_HEADERS : {}),
