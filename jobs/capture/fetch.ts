@@ -208,8 +208,7 @@ async function pausedFor(host: string, pauseMs: number, signal: AbortSignal): Pr
 const PRIVATE =
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
   '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4'
-/** Everything but global unicast; of that, documentation, benchmarks and tunnels, which may lead inside. */
-const PUBLIC_V6 = ['2000::', 3] as const
+/** Of global unicast: documentation, benchmarks and tunnels, which may lead inside. */
 const PRIVATE_V6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20'
 
 const blocked = new BlockList()
@@ -218,7 +217,7 @@ for (const each of `${PRIVATE} ${PRIVATE_V6}`.split(' ')) {
   blocked.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4')
 }
 const global = new BlockList()
-global.addSubnet(...PUBLIC_V6, 'ipv6')
+global.addSubnet('2000::', 3, 'ipv6')
 
 /** Whether an IP address belongs to the public internet; a mapped address counts as the one that it maps. */
 export function isPublic(address: string): boolean {
