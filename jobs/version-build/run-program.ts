@@ -119,18 +119,18 @@ function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.Pro
 /** The options of Node by which a process opens no other folder. */
 export function permissionsOf({ read = [], write, addons, git }: Folders, environment: NodeJS.ProcessEnv): string[] {
   const caches = [environment['NODE_COMPILE_CACHE'] ?? []].flat()
-  // The kernel's links to what is open prove that no link was followed (law/sources/roots.ts).
-  const readable = [CODE, PACKAGES, '/proc/self/fd', ...caches, ...filesNamed(environment), ...read, ...write]
+  // The kernel's links to what is open prove that no link was followed (law/sources/roots.ts). A native library asks on
+  // which Linux it is.
+  const always = [CODE, PACKAGES, '/proc/self/fd', ...(addons ? ['/etc/alpine-release'] : [])]
+  const readable = [...always, ...caches, ...filesNamed(environment), ...read, ...write]
+  // Node forgets a folder that is named after one below it.
   const allow = (kind: string, paths: readonly string[]): readonly string[] =>
-    paths.flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
-  // A native library asks on which Linux it is.
-  const native = addons ? ['--allow-addons', '--allow-fs-read=/etc/alpine-release'] : []
-  const others = [
-    ...native,
-    ...(git ? ['--allow-child-process'] : []),
-    ...['1', '2'].map((n) => `--disable-warning=PERM000${n}`),
-  ]
-  return ['--permission', ...others, ...allow('read', readable), ...allow('write', [...caches, ...write])]
+    paths
+      .toSorted()
+      .flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
+  const others = [addons && '--allow-addons', git && '--allow-child-process'].flatMap((each) => each || [])
+  const quiet = ['1', '2'].map((n) => `--disable-warning=PERM000${n}`)
+  return ['--permission', ...others, ...quiet, ...allow('read', readable), ...allow('write', [...caches, ...write])]
 }
 
 /** Secrets, certificates, what the AWS SDK reads, and the folders of what Node loads first, as an agent of traces is. */

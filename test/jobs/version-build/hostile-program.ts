@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setInterval } from 'node:timers'
 
 /** What code that a hostile file took over would try: `hostile-program.ts look|grow|hang|cpu <folder>`. */
@@ -28,6 +28,7 @@ process.once('message', () => {
     () => writeFileSync(new URL('./left.txt', import.meta.url), ''),
     () => spawnSync('true'),
     () => writeFileSync(`${folder}/kept.txt`, ''),
+    () => readdirSync(folder),
     () => readFileSync('/etc/hosts'),
     () => readFileSync('/etc/hostname'),
     () => readFileSync('/etc/host.conf'),

@@ -28,10 +28,10 @@ test('a process has no secret in its environment, reads what its variables name,
   const agent = folderWith({ 'agent.mjs': "import './beside.mjs'", 'beside.mjs': '' })
   const NODE_OPTIONS = `--import=${pathToFileURL(join(agent, 'agent.mjs')).href}?file=${agent}/clock`
   const environment = { PATH: process.env['PATH'], DATABASE_URL: url, NODE_OPTIONS, ...certificates }
-  const looked = await run('look', { environment, folders: { write: [folder] } })
+  const looked = await run('look', { environment, folders: { read: [join(folder, 'below')], write: [folder] } })
   expect(looked).toMatchObject({
     outcome: 'looked',
-    tried: [...Array.from({ length: 4 }, () => 'ERR_ACCESS_DENIED'), ...Array.from({ length: 4 }, () => 'done')],
+    tried: [...Array.from({ length: 4 }, () => 'ERR_ACCESS_DENIED'), ...Array.from({ length: 5 }, () => 'done')],
   })
   expect(looked).not.toMatchObject({ own: expect.arrayContaining(['DATABASE_URL']) })
 })
