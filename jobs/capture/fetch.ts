@@ -204,15 +204,17 @@ async function pausedFor(host: string, pauseMs: number, signal: AbortSignal): Pr
   if (due > now) await setTimeout(due - now, undefined, { signal })
 }
 
-/** Networks that are not the public internet (IANA special-purpose registries, RFC 6890). */
+/**
+ * Networks that are not the public internet (IANA special-purpose registries, RFC 6890); of global unicast those of
+ * documentation, benchmarks and tunnels, which may lead inside.
+ */
 const PRIVATE =
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 ' +
-  '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4'
-/** Of global unicast: documentation, benchmarks and tunnels, which may lead inside. */
-const PRIVATE_V6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20'
+  '192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 ' +
+  '2001::/23 2001:db8::/32 2002::/16 3fff::/20'
 
 const blocked = new BlockList()
-for (const each of `${PRIVATE} ${PRIVATE_V6}`.split(' ')) {
+for (const each of PRIVATE.split(' ')) {
   const [network = '', prefix] = each.split('/')
   blocked.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4')
 }

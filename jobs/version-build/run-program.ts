@@ -128,9 +128,9 @@ export function permissionsOf({ read = [], write, addons, git }: Folders, enviro
     paths
       .toSorted()
       .flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
+  const quiet = ['--disable-warning=PERM0001', '--disable-warning=PERM0002']
   const others = [addons && '--allow-addons', git && '--allow-child-process'].flatMap((each) => each || [])
-  const quiet = ['1', '2'].map((n) => `--disable-warning=PERM000${n}`)
-  return ['--permission', ...others, ...quiet, ...allow('read', readable), ...allow('write', [...caches, ...write])]
+  return ['--permission', ...quiet, ...others, ...allow('read', readable), ...allow('write', [...caches, ...write])]
 }
 
 /** Secrets, certificates, what the AWS SDK reads, and the folders of what Node loads first, as an agent of traces is. */

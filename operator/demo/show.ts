@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
+import { segmenter } from '#law/import/parts/segmenter.ts'
 import { curlOf } from '#operator/console/page.ts'
 import type { DemoCorpus } from './corpus.ts'
 import { z } from 'zod'
@@ -16,7 +17,7 @@ interface ShowInput {
   /** Of an entitlement without assistance by a chat model; undefined: there is none to compare. */
   readonly unassistedKey: string | undefined
   readonly corpus: DemoCorpus
-  /** Beginnings of passages, asked where there is no question set. */
+  /** Sentences of passages, asked where there is no question set. */
   readonly sampleTexts: readonly string[]
   /** Asked instead of the built-in questions. */
   readonly queries: readonly string[]
@@ -106,19 +107,24 @@ function candidates(corpus: DemoCorpus) {
 
 const SAMPLE_CHARACTERS = 300
 const SAMPLE_LINES = 200
+/** No mark, footnote or heading. */
+const SENTENCE = /^\p{L}.{79,}/su
 
-/** Returns the beginnings of some passages of an artifact, of long ones first: a short one makes a poor question. */
+/** Returns sentences of some provisions of an artifact, before beginnings of other passages. */
 export async function firstTexts(passagesFile: string): Promise<readonly string[]> {
-  const [long, short]: [string[], string[]] = [[], []]
+  const [ofProvisions, others]: [string[], string[]] = [[], []]
   let line = 0
   for await (const text of createInterface({ input: createReadStream(passagesFile) })) {
-    if (line++ >= SAMPLE_LINES || long.length >= CANDIDATES_MAX) break
+    if (line++ >= SAMPLE_LINES || ofProvisions.length >= CANDIDATES_MAX) break
     const passage = passageRecordSchema.parse(JSON.parse(text))
     if (passage.in_force_to !== null || passage.metadata.verification_status !== 'verified') continue
-    const texts = passage.text.length >= SAMPLE_CHARACTERS ? long : short
-    texts.push([...passage.text].slice(0, SAMPLE_CHARACTERS).join('').replaceAll(/\s+/gu, ' '))
+    const sentences = Array.from(segmenter('und', 'sentence').segment(passage.text), ({ segment }) => segment.trim())
+    const sentence = sentences.find((each) => SENTENCE.test(each))
+    const isOfProvision = sentence !== undefined && passage.references.some((each) => each.includes('#'))
+    const sample = [...(sentence ?? passage.text)].slice(0, SAMPLE_CHARACTERS).join('').replaceAll(/\s+/gu, ' ')
+    ;(isOfProvision ? ofProvisions : others).push(sample)
   }
-  return [...long, ...short].slice(0, CANDIDATES_MAX)
+  return [...ofProvisions, ...others].slice(0, CANDIDATES_MAX)
 }
 
 const replySchema = z.object({

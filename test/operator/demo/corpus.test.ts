@@ -88,9 +88,14 @@ test.each(['act.html', 'source.yaml'])(
   },
 )
 
-test('the questions of a corpus without a question set are of long passages first, and of short ones where there are no others', async () => {
-  const [short, long] = ['Every hive has a number.', 'word '.repeat(100).trim()]
+test('the questions of a corpus without a question set are sentences of its provisions, before other beginnings', async () => {
+  const law = 'Every keeper of bees gives each hive a number that stands on its front in letters of two centimetres.'
+  const texts = ['(1) OJ C 229, 31.7.2012, p. 90. (2) OJ C 391.', 'Every hive has a number.', `1. Short. ${law} More.`]
   const file = join(folder, 'passages.jsonl')
-  writeFileSync(file, [short, long].map((text, n) => JSON.stringify(testPassage(n, { text }))).join('\n'))
-  expect(await firstTexts(file)).toEqual([long.slice(0, 300), short])
+  const passages = texts.map((text, n) => ({
+    ...testPassage(n, { text }),
+    references: n === 2 ? ['act:bees#1'] : ['act:bees'],
+  }))
+  writeFileSync(file, passages.map((passage) => JSON.stringify(passage)).join('\n'))
+  expect(await firstTexts(file)).toEqual([law, ...texts.slice(0, 2)])
 })
