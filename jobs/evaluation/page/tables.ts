@@ -139,9 +139,10 @@ function calibratedOn({ calibrated_on: on, kind, chance_questions: chance }: Eva
 }
 
 /** How the decision changes where the rewriter writes queries, and where the reader reads. */
-function modelDecisions({ rewriter, reader }: EvaluationReport): readonly Markup[] {
+function modelDecisions({ rewriter, reader, systems }: EvaluationReport): readonly Markup[] {
+  const measured = systems.hybrid === undefined ? '' : ', which was measured by words alone'
   return [
-    ...modelDecision('rewriter', rewriter, 'decides by the default; no labelled question was rewritten.'),
+    ...modelDecision('rewriter', rewriter, `decides by the default${measured}; no labelled question was rewritten.`),
     ...modelDecision('reader', reader, 'decides by the default of chat models; no labelled question was read.'),
   ]
 }

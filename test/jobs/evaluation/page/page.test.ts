@@ -215,6 +215,14 @@ describe('the page of a report', () => {
     expect(decisionOf({ ...BARE_REPORT, chance_questions: 0 })).toContain('that of ten passages applies.')
     const labelled = decisionOf({ ...BARE_REPORT, kind: 'question set' })
     expect(labelled).toContain('The question set has too few labels of both kinds')
+    const refused = { drawn: 40, answered: 9, masked: true } as const
+    const masked = decisionOf({ ...BARE_REPORT, calibrated_on: { source: 'default', refused } })
+    expect(masked).toContain('answered 9 of 40 answerable questions once the passages that answer them were left out.')
+    const none = { questions: 0, answerable: 0, answered_answerable: 0, answered_unanswerable: 0, auroc: null }
+    const rewriter = { ...none, model: 'm', is_fitted: false }
+    expect(decisionOf({ ...FULL_REPORT, rewriter })).toContain(
+      'default, which was measured by words alone; no labelled',
+    )
   })
 
   test('says under recall under filters what was asked, and which rows refer to fewer than ten passages', () => {
