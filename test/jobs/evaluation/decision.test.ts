@@ -40,21 +40,19 @@ test('so does one that answers questions without their passages, equal texts and
     { ...passage, source_id: `${id}-earlier`, provision: `prv ${id}` },
     { ...passage, source_id: `${id}-copy`, text: `Held for ${id}.` },
   ])
-  const left: (readonly [string, string])[] = []
+  const left: string[] = []
   const { context } = asking(({ text, onlyRows }) => {
     const out = held.flatMap(({ source_id: id }, row) => (((onlyRows?.[row >> 3] ?? 255) >> (row & 7)) & 1 ? [] : [id]))
-    if (onlyRows !== undefined) left.push([text, out.join(' ')])
+    if (onlyRows !== undefined) left.push(`${text} ${out.join(' ')}`)
     return replyWith(['any'], measured({ first_coverage: onlyRows === undefined ? 0 : 1 }))
   })
   const options = { targetRisk: 0.05, embedding: 'none', passages: () => Readable.from(held) } as const
   const { isFitted, refused } = await decisionOf(QUESTIONS, OUTCOMES, options, ITEMS, context)
   expect(isFitted).toBe(false)
   expect(refused).toEqual({ drawn: 40, answered: 40, masked: true })
-  expect(left.toSorted()).toEqual(
-    QUESTIONS.filter(({ answerable }) => answerable)
-      .map(({ id, text }) => [text, `${id}-answer ${id}-earlier ${id}-copy`])
-      .toSorted(),
-  )
+  const answerable = QUESTIONS.filter((question) => question.answerable === true)
+  const expected = answerable.map(({ id, text }) => `${text} ${id}-answer ${id}-earlier ${id}-copy`)
+  expect(left.toSorted()).toEqual(expected.toSorted())
 })
 
 test('with too few labels it is the default, against which nothing is drawn', async () => {
