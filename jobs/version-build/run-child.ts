@@ -49,6 +49,6 @@ export async function runBuildChild(
     bounds,
     ...options,
     environment: { ...environment, DATABASE_URL },
-    folders: { write: [openArtifactStore(settings).root], addons: true },
+    folders: { write: [openArtifactStore(settings).root], builds: true },
   })
 }

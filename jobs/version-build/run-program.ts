@@ -14,13 +14,13 @@ export interface ProgramBounds {
 }
 
 /**
- * Folders that a process may read and write, besides the code and the files that its variables name. It loads a native
- * library only with `addons`, and starts processes only with `git`.
+ * Folders that a process may read and write, besides the code and the files that its variables name. It loads native
+ * libraries and starts threads only with `builds`, and starts processes only with `git`.
  */
 export interface Folders {
   readonly read?: readonly string[]
   readonly write: readonly string[]
-  readonly addons?: true
+  readonly builds?: true
   readonly git?: boolean
 }
 
@@ -117,19 +117,19 @@ function execArgvOf({ heapMb, folders }: ProgramOptions, environment: NodeJS.Pro
 }
 
 /** The options of Node by which a process opens no other folder. */
-export function permissionsOf({ read = [], write, addons, git }: Folders, environment: NodeJS.ProcessEnv): string[] {
+export function permissionsOf({ read = [], write, builds, git }: Folders, environment: NodeJS.ProcessEnv): string[] {
   const caches = [environment['NODE_COMPILE_CACHE'] ?? []].flat()
   // The kernel's links to what is open prove that no link was followed (law/sources/roots.ts). A native library asks on
   // which Linux it is.
-  const always = [CODE, PACKAGES, '/proc/self/fd', ...(addons ? ['/etc/alpine-release'] : [])]
+  const always = [CODE, PACKAGES, '/proc/self/fd', ...(builds ? ['/etc/alpine-release'] : [])]
   const readable = [...always, ...caches, ...filesNamed(environment), ...read, ...write]
   // Node forgets a folder that is named after one below it.
   const allow = (kind: string, paths: readonly string[]): readonly string[] =>
     paths
       .toSorted()
       .flatMap((path) => [`--allow-fs-${kind}=${path}`, `--allow-fs-${kind}=${path.replace(/\/*$/, '/*')}`])
-  const quiet = ['--disable-warning=PERM0001', '--disable-warning=PERM0002']
-  const others = [addons && '--allow-addons', git && '--allow-child-process'].flatMap((each) => each || [])
+  const quiet = ['1', '2', '6'].map((n) => `--disable-warning=PERM000${n}`)
+  const others = [...(builds ? ['--allow-addons', '--allow-worker'] : []), ...(git ? ['--allow-child-process'] : [])]
   return ['--permission', ...quiet, ...others, ...allow('read', readable), ...allow('write', [...caches, ...write])]
 }
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setInterval } from 'node:timers'
+import { Worker } from 'node:worker_threads'
 
 /** What code that a hostile file took over would try: `hostile-program.ts look|grow|hang|cpu <folder>`. */
 const [what = '', folder = ''] = process.argv.slice(2)
@@ -27,6 +28,7 @@ process.once('message', () => {
     () => readFileSync(`/proc/${process.ppid}/environ`),
     () => writeFileSync(new URL('./left.txt', import.meta.url), ''),
     () => spawnSync('true'),
+    () => new Worker('', { eval: true }),
     () => writeFileSync(`${folder}/kept.txt`, ''),
     () => readdirSync(folder),
     () => readFileSync('/etc/hosts'),
