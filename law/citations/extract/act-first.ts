@@ -1,5 +1,5 @@
 import { familyOf, type ActMention, type Citation, type Reading } from '#law/citations/citation.ts'
-import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
@@ -7,10 +7,11 @@ import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/un
 import { impliedDesignator, tableAt } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation, wholeNumber, type Part } from '#law/citations/provisions/numbers.ts'
+import { ROMAN_PARAGRAPH } from '#law/citations/provisions/roman.ts'
 import { citeInAct, cite } from './citations.ts'
 import { readProvision } from './provision.ts'
 import { readShortRule, readSingleNumber } from './short-form.ts'
-import { isDesignatorBehind, languagesIn } from '#law/citations/lexer/languages.ts'
+import { isDesignatorBehind, isLink, languagesIn } from '#law/citations/lexer/languages.ts'
 import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
 
 const BETWEEN = new Set([',', ':', '(', '–', '-', "'", 's', 'in'])
@@ -37,8 +38,23 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
   return (
     readNumberAfter(tokens, at, mention) ??
     readAfter(tokens, mention.end, (index) => readProvisionOf(tokens, index, at, mention, aliases)) ??
-    (mention.standalone ? alone : undefined)
+    (mention.standalone ? (readUnreadPart(tokens, at, mention, aliases) ?? alone) : undefined)
   )
+}
+
+/**
+ * Reads `disposición final 5` before `de la Ley …`, in languages without a grammar of their own: a part of the act by
+ * words that no table has. Only a label of the same words names it, so another provision of the act never supports it.
+ */
+function readUnreadPart(tokens: TokenStream, at: number, mention: ActMention, aliases: ActAliases) {
+  const languages = languagesIn(tokens, aliases.languages)
+  let end = at
+  while (end > Math.max(0, at - BETWEEN_MAX) && isLink(tokens.text(end - 1), languages)) end -= 1
+  const isArabic = tokens.isNumber(end - 1) && !tokens.isYear(end - 1)
+  const word = tokens.text(end - 2)
+  const isPart = tokens.isWord(end - 2) && !FUNCTION_WORD_FORMS.has(word) && !isLink(word, languages)
+  if (end === at || !isPart || !(isArabic || ROMAN_PARAGRAPH.test(tokens.raw(end - 1)))) return undefined
+  return actAlone(end - 2, { ...mention, path: [`${word}-${tokens.text(end - 1)}`] }, 'certain')
 }
 
 /** `§§`, `sections`: the word before a number says that several follow. */
