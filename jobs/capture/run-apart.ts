@@ -28,9 +28,9 @@ function foldersOf(args: readonly string[], { ARTIFACT_STORE: url, ARTIFACT_CACH
     .map((path) => (statSync(path).isDirectory() ? path : dirname(path)))
   const isCapture = args[0] === 'capture'
   const git = isCapture || named.some((path) => existsSync(join(path, '.git')) || existsSync(join(path, 'objects')))
-  const written = args.some((each) => each === 'init' || each === 'draft') ? named : []
-  const stores = [url?.startsWith('file:') ? fileURLToPath(url) : (cache ?? [])].flat()
-  return { read: isCapture ? ['/'] : named, write: [...stores, ...written], git }
+  const store = url?.startsWith('file:') ? fileURLToPath(url) : (cache ?? [])
+  const write = [store, args.some((each) => each === 'init' || each === 'draft') ? named : []].flat()
+  return { read: isCapture ? ['/'] : named, write, git }
 }
 
 /**

@@ -4,7 +4,7 @@ import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
 import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
-import { impliedDesignator, tableAt } from '#law/citations/provisions/designators.ts'
+import { impliedDesignator, readDesignator, tableAt } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation, wholeNumber, type Part } from '#law/citations/provisions/numbers.ts'
 import { ROMAN_PARAGRAPH } from '#law/citations/provisions/roman.ts'
@@ -16,6 +16,8 @@ import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
 
 const BETWEEN = new Set([',', ':', '(', '–', '-', "'", 's', 'in'])
 const BETWEEN_MAX = 3
+const ORDINAL =
+  /^(?:prim(?:er|eir)?|segund|second|terc(?:er|eir)|terz|quart|cuart|quint|se[xs]t|se(?:p|t)?tim|o(?:i|t|c)tav|noven|non|decim)[oa]$/
 
 /** Reads the citation that starts with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
 export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
@@ -47,13 +49,14 @@ export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliase
  * words that no table has. Only a label of the same words names it, so another provision of the act never supports it.
  */
 function readUnreadPart(tokens: TokenStream, at: number, mention: ActMention, aliases: ActAliases) {
-  const languages = languagesIn(tokens, aliases.languages)
+  const codes = languagesIn(tokens, aliases.languages)
   let end = at
-  while (end > Math.max(0, at - BETWEEN_MAX) && isLink(tokens.text(end - 1), languages)) end -= 1
+  while (end > Math.max(0, at - BETWEEN_MAX) && isLink(tokens.text(end - 1), codes)) end -= 1
   const isArabic = tokens.isNumber(end - 1) && !tokens.isYear(end - 1)
   const word = tokens.text(end - 2)
-  const isPart = tokens.isWord(end - 2) && !FUNCTION_WORD_FORMS.has(word) && !isLink(word, languages)
-  if (end === at || !isPart || !(isArabic || ROMAN_PARAGRAPH.test(tokens.raw(end - 1)))) return undefined
+  if (end === at || !tokens.isWord(end - 2) || FUNCTION_WORD_FORMS.has(word) || isLink(word, codes)) return undefined
+  const isWritten = ORDINAL.test(tokens.text(end - 1)) && readDesignator(tokens, end - 2) === undefined
+  if (!isArabic && !isWritten && !ROMAN_PARAGRAPH.test(tokens.raw(end - 1))) return undefined
   return actAlone(end - 2, { ...mention, path: [`${word}-${tokens.text(end - 1)}`] }, 'certain')
 }
 

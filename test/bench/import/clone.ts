@@ -64,7 +64,7 @@ function actOf(act: number, version: number): string {
   const articles = Array.from({ length: between(ARTICLES) }, (_, index) => {
     const text = Array.from({ length: between(WORDS_PER_ARTICLE) }, () => words[between({ min: 0, max: words.length })])
     const amended = index === 0 && version > 0 ? ` Fassung ${version}.` : ''
-    return `##### § ${index + 1}\n\nSatz ${act} ${index} ${text.join(' ')}.${amended}\n`
+    return `##### § ${index + 1}\n\nSatz ${subjectOf(act, index)} ${text.join(' ')}.${amended}\n`
   })
   const front = {
     title: `Gesetz ${act}`,
@@ -78,6 +78,12 @@ function actOf(act: number, version: number): string {
   }
   const head = Object.entries(front).map(([name, value]) => `${name}: "${value}"`)
   return `---\n${head.join('\n')}\n---\n# ${front.title}\n\n${articles.join('\n')}`
+}
+
+/** A word that no other article has, so that an evaluation finds it among a hundred thousand. */
+function subjectOf(act: number, index: number): string {
+  const letters = (act * ARTICLES.max + index).toString(17).padStart(6, '0')
+  return [...letters].map((digit) => `${'bcdfghjklmnprstvz'[Number.parseInt(digit, 17)] ?? ''}a`).join('')
 }
 
 function dayOf(act: number, version: number): string {
