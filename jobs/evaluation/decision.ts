@@ -4,9 +4,10 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import EVERYDAY from './everyday-questions.json' with { type: 'json' }
-import { fitDecision, scoredBy, type Decision, type DecisionOptions, type Refused } from './figures.ts'
+import { fitDecision, scoredBy, type Decision, type DecisionOptions } from './figures.ts'
 import { maskedQuestions } from './masked.ts'
 import type { Outcome } from './outcomes.ts'
+import type { Refused } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
 
 /** Letters of which words of no language are made. */

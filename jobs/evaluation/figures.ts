@@ -9,7 +9,7 @@ import { fitCalibration, correctNamed, type Fitted } from './calibration/fit.ts'
 import { auroc, type ScoredQuestion } from './metrics/abstention.ts'
 import { systemFigures, type SystemFigures } from './metrics/ranking.ts'
 import type { Outcome, Outcomes } from './outcomes.ts'
-import type { ReaderFigures } from './page/evaluation-report.ts'
+import type { ReaderFigures, Refused } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
 
 /** Means over the questions that have a relevant record and are not labelled unanswerable. */
@@ -84,13 +84,6 @@ export interface Decision {
   readonly isFitted: boolean
   /** A fitted decision that is not used. */
   readonly refused?: Refused
-}
-
-/** How many texts without evidence it answered: drawn at random, or the answerable questions without their passages. */
-export interface Refused {
-  readonly drawn: number
-  readonly answered: number
-  readonly masked?: true | undefined
 }
 
 /** Scores the labelled questions under a decision that was not fitted on them. */

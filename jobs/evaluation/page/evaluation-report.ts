@@ -96,12 +96,13 @@ const readerSchema = z.strictObject({
 })
 export type ReaderFigures = z.infer<typeof readerSchema>
 
+/** How many texts without evidence it answered: drawn at random, or the answerable questions without their passages. */
+const refusedSchema = z.strictObject({ drawn: count, answered: count, masked: z.literal(true).optional() })
+export type Refused = z.infer<typeof refusedSchema>
+
 const calibratedOnSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('question set'), questions: count }),
-  z.strictObject({
-    source: z.literal('default'),
-    refused: z.strictObject({ drawn: count, answered: count, masked: z.literal(true).optional() }).optional(),
-  }),
+  z.strictObject({ source: z.literal('default'), refused: refusedSchema.optional() }),
 ])
 
 /** Passages that the embedding model does not read at once; windows: they are embedded to their end. */

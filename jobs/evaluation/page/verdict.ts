@@ -1,6 +1,5 @@
 import { changesInWords } from '#core/domain/changes.ts'
-import type { Refused } from '#jobs/evaluation/figures.ts'
-import type { EvaluationReport, Gate } from './evaluation-report.ts'
+import type { EvaluationReport, Gate, Refused } from './evaluation-report.ts'
 import { figure, whole } from './numbers.ts'
 
 const NAMED_MAX = 4
