@@ -44,7 +44,10 @@ export async function runApart(program: URL, args: readonly string[], within?: P
   const bounds = within ?? { ...readingBounds(heapMb), timeoutMs, cpuSeconds: timeoutMs / 1_000 }
   const path = fileURLToPath(program)
   const { read, write, git } = foldersOf(args, ownEnvironment())
-  const scratch = mkdtempSync(join(tmpdir(), 'evidence-apart-'))
+  using ending = new DisposableStack()
+  const scratch = ending.adopt(mkdtempSync(join(tmpdir(), 'evidence-apart-')), (folder) =>
+    rmSync(folder, { recursive: true, force: true }),
+  )
   const permissions = permissionsOf({ read: [path, ...read], write: [...write, scratch], git }, ownEnvironment())
   const child = fork(path, args, {
     env: { ...commandEnvironment(ownEnvironment()), TMPDIR: scratch },
@@ -58,7 +61,6 @@ export async function runApart(program: URL, args: readonly string[], within?: P
   const end = await new Promise<Pick<Parameters<typeof explainExit>[0], 'code' | 'signal'>>((done, reject) =>
     child.once('error', reject).once('close', (code, signal) => done({ code, signal })),
   )
-  rmSync(scratch, { recursive: true, force: true })
   const killed = end.signal === null ? undefined : { ...end, standardError: '', heapMb, kernelKills: undefined }
   const reason = overrun() ?? (killed && explainExit(killed).reason)
   if (reason === undefined) return end.code ?? 1
