@@ -218,6 +218,7 @@ for (const each of PRIVATE.split(' ')) {
   const [network = '', prefix] = each.split('/')
   blocked.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4')
 }
+/** Everything but global unicast is no public internet either. */
 const global = new BlockList()
 global.addSubnet('2000::', 3, 'ipv6')
 
