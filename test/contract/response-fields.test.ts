@@ -188,13 +188,15 @@ describe('Retrieval response: abstention', () => {
     expect(lacking.observed_value).toBeGreaterThan(0)
   })
 
-  test('threshold is the one that the calibration of the profile has', async () => {
-    const { rows } = await service.owner.query<{ threshold: number }>(
-      `select (profile -> 'calibration' ->> 'threshold')::float8 as threshold from corpus_versions where profile_id = $1`,
+  test('threshold is the one that the calibration of the profile has, which states its target', async () => {
+    const { rows } = await service.owner.query<{ threshold: number; target: number }>(
+      `select (profile -> 'calibration' ->> 'threshold')::float8 as threshold,
+         (profile -> 'calibration' ->> 'target_risk')::float8 as target from corpus_versions where profile_id = $1`,
       [answer.retrieved().retrieval_profile],
     )
     expect(rows).toHaveLength(1)
     for (const reply of [answer, abstention]) expect(reply.retrieved().abstention.threshold).toBe(rows[0]?.threshold)
+    expect(rows[0]?.target).toBe(0.05)
   })
 
   test('the same question has the same value, whoever asks and whichever node answers', async () => {

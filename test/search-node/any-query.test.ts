@@ -40,7 +40,14 @@ await client.prepareVersion(artifact, CALL_TIMEOUT_MS)
 
 const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
   client.search(requestOf({ versionId: artifact.versionId, ...change }), CALL_TIMEOUT_MS)
-const cpuMs = (): number => processCpuMs(node.child.pid ?? 0)
+
+/** As `search`; fails where it takes more processor time than an attempt has. */
+async function searchInTime(change: Partial<SearchQuery>): Promise<SearchResult> {
+  const beforeMs = processCpuMs(node.child.pid ?? 0)
+  const result = await search(change)
+  expect(processCpuMs(node.child.pid ?? 0) - beforeMs).toBeLessThan(GATEWAY_BOUNDS.searchAttemptTimeoutMs)
+  return result
+}
 
 /** Pieces that could break the reference parser or the analyzer, repeated many times. */
 const PIECES = '§|§§ |(|)|((((|1.|1)|1(a)|12 CFR 1003.|Article |Art. 5 |BEE 6.|Rule 1.2(|and |, | to |-|–|a|ß|İ'.split(
@@ -80,11 +87,9 @@ test(
           filters: filtered ? { ...EVERYTHING, languages: ['de'] } : EVERYTHING,
           entitled: EVERYTHING,
         }
-        const beforeMs = cpuMs()
-        const { passages } = await search(change)
-        expect(cpuMs() - beforeMs).toBeLessThan(GATEWAY_BOUNDS.searchAttemptTimeoutMs)
+        const { passages } = await searchInTime(change)
         expect(passages.length).toBeLessThanOrEqual(5)
-        const both = await search({ ...change, vector })
+        const both = await searchInTime({ ...change, vector })
         expect(both.passages).toHaveLength(5)
         expect(both.predictors).toHaveLength(PREDICTORS.length)
         expect(both.predictors.every(Number.isFinite)).toBe(true)
