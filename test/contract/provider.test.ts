@@ -86,12 +86,12 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
     expect(await callsFor(providerUrl, body.query)).toBe(3)
   })
 
-  test('Retry-After is what the provider asks for, up to a minute, as long as it lasts, and a second after a 200', async () => {
-    const waits: number[] = []
-    for (const behaviour of ['asks-for-90-s', 'status-400', 'good', 'status-400'] as const)
-      waits.push(Number((await caller.ask(treated(behaviour))).headers.get('retry-after')))
-    const [asked, during = 0, ...after] = waits
-    expect([asked, during > 50, after]).toEqual([60, true, [0, 1]])
+  // How long it lasts is a matter of test/gateway/dependencies.test.ts: a 200 of any file that runs beside this one ends it.
+  test('Retry-After is what the provider asks for, up to a minute, and a second after a 200', async () => {
+    const waits: (string | null)[] = []
+    for (const behaviour of ['asks-for-90-s', 'good', 'status-400'] as const)
+      waits.push((await caller.ask(treated(behaviour))).headers.get('retry-after'))
+    expect(waits).toEqual(['60', null, '1'])
   })
 
   test('a query that is refused for its length is embedded in windows by one more call', async () => {

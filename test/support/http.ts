@@ -22,7 +22,8 @@ export type Answer = Awaited<ReturnType<typeof ask>>
 
 /** Longer than the hard deadline of a request; on the load-adjusted clock. */
 const TIMEOUT_MS = 60_000
-const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+/** An idle connection ends here long before the gateway ends it, which could meet a request that is being sent. */
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, timeout: 20_000 })
 
 /**
  * One request over HTTP. A string or bytes are sent as they are, anything else as JSON; undefined sends no body. Every
