@@ -3,7 +3,15 @@ import { countExpiringKeys } from '#core/db/access.ts'
 import type { Database } from '#core/db/pool.ts'
 import { RestoredError } from '#core/db/restores.ts'
 import type { ClockCheck } from '#core/limits/clock-check.ts'
-import { createBoundedNames, createRegistry, createTally, gauge, registerPool } from '#core/platform/metrics.ts'
+import {
+  aboutMetric,
+  createBoundedNames,
+  createRegistry,
+  createTally,
+  gauge,
+  registerPool,
+  type MetricName,
+} from '#core/platform/metrics.ts'
 import type { Refusals } from '#core/redis/refusals.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
@@ -40,20 +48,12 @@ export interface Observed {
 export function createGatewayMetrics(observed: Observed) {
   const registry = createRegistry(GATEWAY_BOUNDS.eventLoopLagEveryMs)
   const registers = [registry]
-  const histogram = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Histogram({ name, help, labelNames: [...labelNames], buckets: SECONDS, registers })
-  const total = histogram('evidence_request_seconds', 'From the request line to the reply.')
-  const own = histogram(
-    'evidence_gateway_own_seconds',
-    'Total less the time awaiting caller, Redis, Postgres, provider and search.',
-  )
-  const stages = histogram('evidence_stage_seconds', 'Each stage.', ['stage'])
-  const waits = histogram('evidence_wait_seconds', 'Time awaiting each outside party, per context.', ['party'])
-  const restores = new Counter({
-    name: 'evidence_restore_refusals_total',
-    help: 'Requests refused because Postgres was restored to an earlier state.',
-    registers,
-  })
+  const histogram = (name: MetricName) => new Histogram({ ...aboutMetric(name), buckets: SECONDS, registers })
+  const total = histogram('evidence_request_seconds')
+  const own = histogram('evidence_gateway_own_seconds')
+  const stages = histogram('evidence_stage_seconds')
+  const waits = histogram('evidence_wait_seconds')
+  const restores = new Counter({ ...aboutMetric('evidence_restore_refusals_total'), registers })
   const countModels = registerModels(registers)
   const count = registerOutcomes(registry, observed.refusals)
   registerGauges(registry, observed)
@@ -84,33 +84,17 @@ function registerOutcomes(
   registry: Registry,
   refusals: Observed['refusals'],
 ): (context: RequestContext, finished: Finished) => void {
-  const tally = (name: string, help: string, labels: readonly string[]) => {
-    const made = createTally(name, help, labels)
+  const tally = (name: MetricName) => {
+    const made = createTally(name)
     made.register(registry)
     return made
   }
-  const requests = tally('evidence_requests_total', 'Finished exchanges by status, error code and decision.', [
-    'status',
-    'code',
-    'decision',
-  ])
-  const byClient = tally(
-    'evidence_client_requests_total',
-    'Requests of each client by outcome: the decision, the limit that refused it, or the code of the error.',
-    ['client', 'outcome'],
-  )
-  const decisions = tally('evidence_decisions_total', 'Answers and abstentions of each knowledge base.', [
-    'knowledge_base',
-    'decision',
-  ])
-  const failures = tally('evidence_failed_requests_total', 'Requests that ended with 503, by the stage that failed.', [
-    'stage',
-    'code',
-  ])
+  const requests = tally('evidence_requests_total')
+  const byClient = tally('evidence_client_requests_total')
+  const decisions = tally('evidence_decisions_total')
+  const failures = tally('evidence_failed_requests_total')
   const scores = new Histogram({
-    name: 'evidence_first_passage_score',
-    help: 'Score of the first passage that was found, of each knowledge base.',
-    labelNames: ['knowledge_base'],
+    ...aboutMetric('evidence_first_passage_score'),
     buckets: SCORES,
     registers: [registry],
   })
@@ -142,18 +126,16 @@ function limitOf(error: Finished['error']): string | undefined {
 }
 
 function registerModels(registers: Registry[]) {
-  const counterOf = (model: string, name: string, asked: string) => {
-    const help = `Requests whose ${asked} given to a ${model}, by result.`
-    const results = new Counter({ name, help, labelNames: ['result'], registers })
-    const named = { name: `evidence_${model}_tokens_total`, help: `Tokens that ${model}s reported.` }
-    const tokens = new Counter({ ...named, registers })
+  const counterOf = (requests: MetricName, reported: MetricName) => {
+    const results = new Counter({ ...aboutMetric(requests), registers })
+    const tokens = new Counter({ ...aboutMetric(reported), registers })
     return (use: Finished['rewriter'] | Finished['reader']): void => {
       if (typeof use?.result === 'string') results.inc({ result: use.result })
       tokens.inc(use?.tokens ?? 0)
     }
   }
-  const rewriter = counterOf('rewriter', 'evidence_rewritings_total', 'question was')
-  const reader = counterOf('reader', 'evidence_readings_total', 'passages were')
+  const rewriter = counterOf('evidence_rewritings_total', 'evidence_rewriter_tokens_total')
+  const reader = counterOf('evidence_readings_total', 'evidence_reader_tokens_total')
   return (finished: Finished): void => {
     rewriter(finished.rewriter)
     reader(finished.reader)
@@ -167,34 +149,23 @@ function registerGauges(registry: Registry, observed: Observed): void {
   registerCertificate(registry, certificate)
   searchTier.register(registry)
   registerPool(registry, database)
-  gauge(registry, 'evidence_requests_in_flight', 'Exchanges under way.', [], () => [[{}, inFlight()]])
-  gauge(
-    registry,
-    'evidence_concurrent_requests',
-    'Requests that may run at once (limit), that run (active), and that wait for a slot (waiting).',
-    ['state'],
-    () => {
-      const { limit, active, waiting } = concurrency.state()
-      return Object.entries({ limit, active, waiting }).map(([state, value]) => [{ state }, value])
-    },
-  )
-  gauge(registry, 'evidence_dependency_up', '1 while the dependency can be used, else 0.', ['dependency'], () =>
+  gauge(registry, 'evidence_requests_in_flight', () => [[{}, inFlight()]])
+  gauge(registry, 'evidence_concurrent_requests', () => {
+    const { limit, active, waiting } = concurrency.state()
+    return Object.entries({ limit, active, waiting }).map(([state, value]) => [{ state }, value])
+  })
+  gauge(registry, 'evidence_dependency_up', () =>
     Object.entries(readiness.dependencies()).map(([dependency, { state }]) => [{ dependency }, Number(state === 'up')]),
   )
-  gauge(
-    registry,
-    'evidence_knowledge_base_served',
-    '1 while this gateway can serve the knowledge base; 0: /readyz has the reason.',
-    ['knowledge_base', 'version'],
-    () =>
-      readiness
-        .knowledgeBases()
-        .map(({ knowledge_base, version, reason }) => [
-          { knowledge_base, version: version ?? '' },
-          Number(reason === null),
-        ]),
+  gauge(registry, 'evidence_knowledge_base_served', () =>
+    readiness
+      .knowledgeBases()
+      .map(({ knowledge_base, version, reason }) => [
+        { knowledge_base, version: version ?? '' },
+        Number(reason === null),
+      ]),
   )
-  gauge(registry, 'evidence_clients_near_limit', 'Entitlements near a limit, by limit.', ['limit'], () => {
+  gauge(registry, 'evidence_clients_near_limit', () => {
     const near = usage.near()
     const { nearShare } = GATEWAY_BOUNDS
     return [
@@ -203,13 +174,9 @@ function registerGauges(registry: Registry, observed: Observed): void {
       [{ limit: 'exposure' }, near.filter(({ tightened }) => tightened).length],
     ]
   })
-  gauge(
-    registry,
-    'evidence_api_keys_expiring',
-    `API keys that expire within ${GATEWAY_BOUNDS.keyExpiryDays} days and have no successor.`,
-    ['environment'],
-    async () => [[{ environment }, await countExpiringKeys(database, environment, GATEWAY_BOUNDS.keyExpiryDays)]],
-  )
+  gauge(registry, 'evidence_api_keys_expiring', async () => [
+    [{ environment }, await countExpiringKeys(database, environment, GATEWAY_BOUNDS.keyExpiryDays)],
+  ])
 }
 
 function byName<Name extends string, Child>(

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js'
 import { Histogram, type Registry } from 'prom-client'
 import { createBreaker } from '#core/platform/circuit-breaker.ts'
 import type { Log } from '#core/platform/log.ts'
-import { createTally, gauge } from '#core/platform/metrics.ts'
+import { aboutMetric, createTally, gauge, type MetricName } from '#core/platform/metrics.ts'
 import { openSearchNodeClient, isGrpcError, type CallFacts, type SearchNodeClient } from '#core/rpc/search-client.ts'
 import { openSearchNodes } from '#core/rpc/search-nodes.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
@@ -169,28 +169,22 @@ function stateOf({ client, inFlight, held, isUp, calls, passedOver, lastMs }: No
 
 function createNodeMetrics() {
   const seconds = new Histogram({
-    name: 'evidence_node_seconds',
-    help: 'Calls of each search node, those without an answer included.',
-    labelNames: ['node'],
+    ...aboutMetric('evidence_node_seconds'),
     buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
     registers: [],
   })
-  const passedOver = createTally(
-    'evidence_node_passed_over_total',
-    'Calls after which another search node was asked, by gRPC code.',
-    ['node', 'reason'],
-  )
+  const passedOver = createTally('evidence_node_passed_over_total')
   return {
     seconds,
     passedOver,
     register(registry: Registry, nodes: readonly Node[]): void {
       registry.registerMetric(seconds)
       passedOver.register(registry)
-      const each = (name: string, help: string, value: (node: Node) => number): void =>
-        gauge(registry, name, help, ['node'], () => nodes.map((node) => [{ node: node.client.address }, value(node)]))
-      each('evidence_node_up', '1 while the search node answers.', ({ isUp }) => Number(isUp))
-      each('evidence_node_in_flight', 'Calls of the search node under way.', ({ inFlight }) => inFlight)
-      each('evidence_node_versions', 'Versions that the search node holds.', ({ held }) => held?.size ?? 0)
+      const each = (name: MetricName, value: (node: Node) => number): void =>
+        gauge(registry, name, () => nodes.map((node) => [{ node: node.client.address }, value(node)]))
+      each('evidence_node_up', ({ isUp }) => Number(isUp))
+      each('evidence_node_in_flight', ({ inFlight }) => inFlight)
+      each('evidence_node_versions', ({ held }) => held?.size ?? 0)
     },
   }
 }

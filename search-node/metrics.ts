@@ -1,6 +1,14 @@
 import { Histogram, type Registry } from 'prom-client'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { collected, createRegistry, createTally, gauge, registerDisks } from '#core/platform/metrics.ts'
+import {
+  aboutMetric,
+  collected,
+  createRegistry,
+  createTally,
+  gauge,
+  registerDisks,
+  type MetricName,
+} from '#core/platform/metrics.ts'
 import { registerCertificate } from '#core/rpc/certificates.ts'
 import type { SearchPool } from './threads/pool.ts'
 import type { Versions } from './versions.ts'
@@ -20,11 +28,10 @@ export interface Observed {
 
 export function createNodeMetrics() {
   const registry = createRegistry()
-  const searches = createTally('evidence_searches_total', 'Searches by version and gRPC code.', ['version', 'code'])
+  const searches = createTally('evidence_searches_total')
   searches.register(registry)
   const seconds = new Histogram({
-    name: 'evidence_search_seconds',
-    help: 'Searches, with their time in the queue.',
+    ...aboutMetric('evidence_search_seconds'),
     buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2],
     registers: [registry],
   })
@@ -43,34 +50,18 @@ export function createNodeMetrics() {
 function register(registry: Registry, { pool, versions, wanted, store, certificate }: Observed): void {
   registerCertificate(registry, certificate)
   registerDisks(registry, { store: store.root })
-  gauge(registry, 'evidence_version_wanted', '1 for each version that is to be served.', ['version'], () =>
-    wanted().map((version) => [{ version }, 1]),
-  )
-  const ofVersion = (
-    name: string,
-    help: string,
-    value: (cost: ReturnType<Versions['costs']>[number]) => number,
-  ): void =>
-    gauge(registry, name, help, ['version'], () =>
-      versions.costs().map((cost) => [{ version: cost.versionId }, value(cost)]),
-    )
-  ofVersion('evidence_version_bytes', 'Bytes of the files of each loaded version.', ({ bytes }) => bytes)
-  ofVersion('evidence_version_passages', 'Passages of each loaded version.', ({ passages }) => passages)
-  ofVersion('evidence_version_load_seconds', 'Time that the load of each version took.', ({ loadMs }) => loadMs / 1_000)
-  ofVersion('evidence_version_loaded_age_seconds', 'Time since each version was loaded.', ({ ageMs }) => ageMs / 1_000)
-  gauge(registry, 'evidence_search_queue', 'Searches that wait, and may wait, for a thread.', ['state'], () => [
+  gauge(registry, 'evidence_version_wanted', () => wanted().map((version) => [{ version }, 1]))
+  const ofVersion = (name: MetricName, value: (cost: ReturnType<Versions['costs']>[number]) => number): void =>
+    gauge(registry, name, () => versions.costs().map((cost) => [{ version: cost.versionId }, value(cost)]))
+  ofVersion('evidence_version_bytes', ({ bytes }) => bytes)
+  ofVersion('evidence_version_passages', ({ passages }) => passages)
+  ofVersion('evidence_version_load_seconds', ({ loadMs }) => loadMs / 1_000)
+  ofVersion('evidence_version_loaded_age_seconds', ({ ageMs }) => ageMs / 1_000)
+  gauge(registry, 'evidence_search_queue', () => [
     [{ state: 'waiting' }, pool.queued],
     [{ state: 'max' }, pool.queueMax],
   ])
-  gauge(registry, 'evidence_search_threads', 'Scoring threads.', [], () => [[{}, pool.threads]])
-  collected(registry, 'evidence_graph_searches_total', 'Searches of mapped usearch graphs.', [], () => [
-    [{}, Number(pool.graphSearches[0])],
-  ])
-  gauge(
-    registry,
-    'evidence_damaged_versions',
-    'Versions unloaded since the start because their files changed.',
-    [],
-    () => [[{}, versions.damaged]],
-  )
+  gauge(registry, 'evidence_search_threads', () => [[{}, pool.threads]])
+  collected(registry, 'evidence_graph_searches_total', () => [[{}, Number(pool.graphSearches[0])]])
+  gauge(registry, 'evidence_damaged_versions', () => [[{}, versions.damaged]])
 }

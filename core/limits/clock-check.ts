@@ -1,7 +1,8 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import { databaseClockMs, type Queryable } from '#core/db/pool.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { aboutMetric, gauge } from '#core/platform/metrics.ts'
 import type { Counters } from './counters.ts'
 
 const SERVERS = ['postgres', 'redis'] as const
@@ -28,11 +29,7 @@ export async function startClockCheck(
   /** Servers less this process, in ms. */
   const known = new Map<Server, number>()
   let fault: string | undefined
-  const refusals = new Counter({
-    name: 'evidence_clock_refusals_total',
-    help: 'Requests refused because clocks differed.',
-    registers: [],
-  })
+  const refusals = new Counter({ ...aboutMetric('evidence_clock_refusals_total'), registers: [] })
 
   async function compare(): Promise<void> {
     await Promise.all(
@@ -68,26 +65,17 @@ export async function startClockCheck(
     /** Whether it is this process's clock that differs from all others. */
     isOwnFault: () =>
       fault !== undefined && [...known.values()].every((ms) => Math.abs(ms) > PLATFORM_BOUNDS.clockDifferenceMaxMs),
-    register: (registry: Registry) => register(registry, refusals, known),
+    register(registry: Registry) {
+      registry.registerMetric(refusals)
+      gauge(registry, 'evidence_clock_difference_seconds', () =>
+        [...known].map(([server, ms]) => [{ server }, ms / 1_000]),
+      )
+    },
     stop() {
       stopped = true
       clearTimeout(next)
     },
   }
-}
-
-function register(registry: Registry, refusals: Counter, known: ReadonlyMap<Server, number>): void {
-  registry.registerMetric(refusals)
-  new Gauge({
-    name: 'evidence_clock_difference_seconds',
-    help: 'The clock of a server less that of this process; absent while it cannot be read.',
-    labelNames: ['server'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [server, ms] of known) this.set({ server }, ms / 1_000)
-    },
-  })
 }
 
 /** How far a time lies outside of the span in which it was read; a slow reply is no difference. */

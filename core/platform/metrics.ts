@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs'
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { countedEvents } from './log.ts'
+import TEXTS from './metrics-texts.json' with { type: 'json' }
 import { COMMIT, RELEASE } from './release.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -12,15 +13,19 @@ import { withTimeout } from './with-timeout.ts'
 
 export type Labels = Readonly<Record<string, string>>
 export type Sample = readonly [labels: Labels, value: number]
+export type MetricName = keyof typeof TEXTS
+
+/** Name, help and labels of a metric, as prom-client takes them. */
+export function aboutMetric(name: MetricName): { name: string; help: string; labelNames: string[] } {
+  return { name, ...TEXTS[name] }
+}
 
 /** A registry with what every process has: Node's own metrics, the release, and counts of what was logged. */
 export function createRegistry(eventLoopLagEveryMs = 10): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopLagEveryMs })
-  gauge(registry, 'evidence_build_info', '1, with the release and the commit that run.', ['release', 'commit'], () => [
-    [{ release: RELEASE, commit: COMMIT }, 1],
-  ])
-  collected(registry, 'evidence_events_total', 'Events of the log by level and name.', ['level', 'event'], () =>
+  gauge(registry, 'evidence_build_info', () => [[{ release: RELEASE, commit: COMMIT }, 1]])
+  collected(registry, 'evidence_events_total', () =>
     [...countedEvents()].map(([event, { level, count }]) => [{ level, event }, count]),
   )
   return registry
@@ -32,15 +37,12 @@ export function createRegistry(eventLoopLagEveryMs = 10): Registry {
  */
 export function gauge(
   registry: Registry,
-  name: string,
-  help: string,
-  labelNames: readonly string[],
+  name: MetricName,
   samples: () => Iterable<Sample> | Promise<Iterable<Sample>>,
 ): void {
+  const about = aboutMetric(name)
   new Gauge({
-    name,
-    help,
-    labelNames: [...labelNames],
+    ...about,
     registers: [registry],
     async collect() {
       let read: readonly Sample[] = []
@@ -54,24 +56,16 @@ export function gauge(
       }
       this.reset()
       // A gauge without labels is 0 after its reset.
-      if (labelNames.length === 0) this.remove()
+      if (about.labelNames.length === 0) this.remove()
       for (const [labels, value] of read) this.set({ ...labels }, value)
     },
   })
 }
 
 /** Adds a counter whose samples are read at each scrape. */
-export function collected(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: readonly string[],
-  samples: () => readonly Sample[],
-): void {
+export function collected(registry: Registry, name: MetricName, samples: () => readonly Sample[]): void {
   new Counter({
-    name,
-    help,
-    labelNames: [...labelNames],
+    ...aboutMetric(name),
     registers: [registry],
     collect() {
       this.reset()
@@ -80,7 +74,8 @@ export function collected(
   })
 }
 
-export function createTally(name: string, help: string, labelNames: readonly string[]) {
+export function createTally(name: MetricName) {
+  const { labelNames } = aboutMetric(name)
   const series = new Map<string, { readonly labels: Labels; count: number }>()
   const others = labelNames.map(() => 'other')
 
@@ -100,9 +95,7 @@ export function createTally(name: string, help: string, labelNames: readonly str
       counted.count++
     },
     register: (registry: Registry) =>
-      collected(registry, name, help, labelNames, () =>
-        [...series.values()].map(({ labels, count }) => [labels, count]),
-      ),
+      collected(registry, name, () => [...series.values()].map(({ labels, count }) => [labels, count])),
   }
 }
 
@@ -123,7 +116,7 @@ export function diskOf(place: string, path: string) {
 
 /** @param paths of folders on the file systems to watch, by the name of what is kept there. */
 export function registerDisks(registry: Registry, paths: Readonly<Record<string, string>>): void {
-  gauge(registry, 'evidence_disk_bytes', 'Space of a file system by what is kept there.', ['place', 'state'], () =>
+  gauge(registry, 'evidence_disk_bytes', () =>
     Object.entries(paths).flatMap(([name, path]) => {
       const { place, freeBytes, totalBytes } = diskOf(name, path)
       return [[{ place, state: 'free' }, freeBytes] as const, [{ place, state: 'total' }, totalBytes] as const]
@@ -136,15 +129,9 @@ export function registerPool(
   registry: Registry,
   pool: { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number },
 ): void {
-  gauge(
-    registry,
-    'evidence_database_connections',
-    'Connections to Postgres: used, idle, and awaited.',
-    ['state'],
-    () => [
-      [{ state: 'used' }, pool.totalCount - pool.idleCount],
-      [{ state: 'idle' }, pool.idleCount],
-      [{ state: 'awaited' }, pool.waitingCount],
-    ],
-  )
+  gauge(registry, 'evidence_database_connections', () => [
+    [{ state: 'used' }, pool.totalCount - pool.idleCount],
+    [{ state: 'idle' }, pool.idleCount],
+    [{ state: 'awaited' }, pool.waitingCount],
+  ])
 }

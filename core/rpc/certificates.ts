@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { experimental } from '@grpc/grpc-js'
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { gauge } from '#core/platform/metrics.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { RPC_BOUNDS } from './bounds.ts'
 
@@ -61,16 +62,7 @@ function read({ ca, cert, key }: CertificateFiles) {
 
 /** Time until the certificate in a file expires, as a metric; absent where it cannot be read. */
 export function registerCertificate(registry: Registry, path: string | undefined): void {
-  if (path === undefined) return
-  new Gauge({
-    name: 'evidence_certificate_expires_seconds',
-    help: 'Time until the certificate of SEARCH_TLS_CERT expires.',
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.set(leftMs(path) / 1_000)
-    },
-  })
+  if (path !== undefined) gauge(registry, 'evidence_certificate_expires_seconds', () => [[{}, leftMs(path) / 1_000]])
 }
 
 const leftMs = (path: string): number => new X509Certificate(readFileSync(path)).validToDate.getTime() - Date.now()

@@ -10,15 +10,16 @@ import { CAPTURE_BOUNDS } from './bounds.ts'
 import { runCaptureChild, SCHEDULED, type CaptureRun } from './run-child.ts'
 import { spawn } from 'node:child_process'
 import { Histogram, type Registry } from 'prom-client'
+import { aboutMetric, type MetricName } from '#core/platform/metrics.ts'
 
 function createCaptureCosts() {
-  const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name, help, buckets, registers: [] })
+  const histogram = (name: MetricName, buckets: number[]) =>
+    new Histogram({ ...aboutMetric(name), buckets, registers: [] })
   const times = [1, 5, 15, 60, 300, 900, 1_800]
   const bytes = [128, 256, 512, 1_024, 2_048, 4_096].map((mb) => mb * 1_048_576)
-  const seconds = histogram('evidence_capture_seconds', 'Time of the process of each scheduled capture.', times)
-  const cpu = histogram('evidence_capture_cpu_seconds', 'CPU time of the same, where it ended by itself.', times)
-  const memory = histogram('evidence_capture_memory_bytes', 'The most memory of the same.', bytes)
+  const seconds = histogram('evidence_capture_seconds', times)
+  const cpu = histogram('evidence_capture_cpu_seconds', times)
+  const memory = histogram('evidence_capture_memory_bytes', bytes)
   return {
     /** @param seconds from start to end. @param cost as the process told; undefined: it was killed. */
     add(took: number, cost: Extract<CaptureRun, { outcome: 'ended' }>['cost'] | undefined): void {

@@ -76,7 +76,7 @@ function notFound(reply: FastifyReply): FastifyReply {
 /** @param folder of the trace. */
 export function createTraceMetrics(folder: string) {
   const registry = createRegistry()
-  const requests = createTally('evidence_trace_requests_total', 'Requests of the trace by status.', ['status'])
+  const requests = createTally('evidence_trace_requests_total')
   requests.register(registry)
   registerDisks(registry, { trace: folder })
   return { registry, answered: (status: number) => requests.add(String(status)) }

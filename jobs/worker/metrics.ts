@@ -10,7 +10,7 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { serveInternal, type Internal, type InternalServer } from '#core/platform/internal-server.ts'
 import type { Log } from '#core/platform/log.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { createRegistry, diskOf, gauge, registerDisks, registerPool } from '#core/platform/metrics.ts'
+import { createRegistry, diskOf, gauge, registerDisks, registerPool, type MetricName } from '#core/platform/metrics.ts'
 import { infoFields } from '#core/redis/server-check.ts'
 import { reportStatus, type StatusReport } from '#core/redis/status-board.ts'
 import { expiringCertificate, registerCertificate } from '#core/rpc/certificates.ts'
@@ -43,19 +43,11 @@ export function createJobsMetrics(deps: MetricsDeps): Internal {
   registerBacklog(registry, deps)
   registerQueues(registry, deps)
   captureCosts.register(registry)
-  gauge(
-    registry,
-    'evidence_rewriter_drift',
-    'Share of words in which the daily queries of a rewriter differ from those of the build; NaN: no answer.',
-    ['knowledge_base'],
-    () => [...drifts].map(([knowledge_base, drift]) => [{ knowledge_base }, drift]),
+  gauge(registry, 'evidence_rewriter_drift', () =>
+    [...drifts].map(([knowledge_base, drift]) => [{ knowledge_base }, drift]),
   )
-  gauge(
-    registry,
-    'evidence_task_success_age_seconds',
-    'Time since the last success of each maintenance task of this worker, or since its start.',
-    ['task'],
-    () => Object.entries(tasks()).map(([task, ms]) => [{ task }, ms / 1_000]),
+  gauge(registry, 'evidence_task_success_age_seconds', () =>
+    Object.entries(tasks()).map(([task, ms]) => [{ task }, ms / 1_000]),
   )
   return { registry, ready: () => readyState(deps) }
 }
@@ -109,60 +101,43 @@ function readyState({ clock, tasks }: Pick<MetricsDeps, 'clock' | 'tasks'>) {
 /** Each scrape counts in Postgres. */
 function registerCorpora(registry: Registry, database: Database): void {
   const { metricSeriesMax } = PLATFORM_BOUNDS
-  gauge(
-    registry,
-    'evidence_candidates_waiting',
-    'Candidate versions without a review, built since the active version became active.',
-    ['knowledge_base'],
-    async () =>
-      (await candidatesWaiting(database, metricSeriesMax)).map(({ knowledge_base, count }) => [
-        { knowledge_base },
-        count,
-      ]),
+  gauge(registry, 'evidence_candidates_waiting', async () =>
+    (await candidatesWaiting(database, metricSeriesMax)).map(({ knowledge_base, count }) => [
+      { knowledge_base },
+      count,
+    ]),
   )
-  gauge(
-    registry,
-    'evidence_sources',
-    'Sources by the outcome of their last capture; none: not captured yet.',
-    ['knowledge_base', 'outcome'],
-    async () => {
-      const found = await sourcesByLastCapture(database, metricSeriesMax)
-      // An alert on failures needs a zero, too.
-      const zeros = found.flatMap(({ knowledge_base }) =>
-        CAPTURE_OUTCOMES.map((outcome) => [{ knowledge_base, outcome }, 0] as const),
-      )
-      return [
-        ...zeros,
-        ...found.map(({ knowledge_base, outcome, count }) => [{ knowledge_base, outcome }, count] as const),
-      ]
-    },
-  )
-  gauge(
-    registry,
-    'evidence_active_version_age_seconds',
-    'Time since the active version of each knowledge base became active.',
-    ['knowledge_base', 'version'],
-    async () =>
-      (await readActive(database, metricSeriesMax)).map(({ knowledge_base, version_id: version, age_seconds }) => [
-        { knowledge_base, version },
-        age_seconds,
-      ]),
+  gauge(registry, 'evidence_sources', async () => {
+    const found = await sourcesByLastCapture(database, metricSeriesMax)
+    // An alert on failures needs a zero, too.
+    const zeros = found.flatMap(({ knowledge_base }) =>
+      CAPTURE_OUTCOMES.map((outcome) => [{ knowledge_base, outcome }, 0] as const),
+    )
+    return [
+      ...zeros,
+      ...found.map(({ knowledge_base, outcome, count }) => [{ knowledge_base, outcome }, count] as const),
+    ]
+  })
+  gauge(registry, 'evidence_active_version_age_seconds', async () =>
+    (await readActive(database, metricSeriesMax)).map(({ knowledge_base, version_id: version, age_seconds }) => [
+      { knowledge_base, version },
+      age_seconds,
+    ]),
   )
 }
 
-const BACKUP_AGE = 'Time since the newest backup ended, or since the schema was made.'
-const BACKLOG: readonly (readonly [name: string, field: keyof Backlog, help: string])[] = [
-  ['evidence_ledger_backlog', 'ledger_entries', 'Settled requests without a ledger entry.'],
-  ['evidence_ledger_backlog_age_seconds', 'ledger_age_seconds', 'Time that the oldest of them has waited.'],
-  ['evidence_backup_age_seconds', 'backup_age_seconds', BACKUP_AGE],
-  ['evidence_database_lock_waits', 'lock_waits', 'Locks of Postgres that somebody waits for.'],
-  ['evidence_database_bytes', 'database_bytes', 'Size of the database.'],
+const BACKLOG: readonly (readonly [name: MetricName, field: keyof Backlog])[] = [
+  ['evidence_ledger_backlog', 'ledger_entries'],
+  ['evidence_ledger_backlog_age_seconds', 'ledger_age_seconds'],
+  ['evidence_backup_age_seconds', 'backup_age_seconds'],
+  ['evidence_database_lock_waits', 'lock_waits'],
+  ['evidence_database_bytes', 'database_bytes'],
 ]
 
 function registerBacklog(registry: Registry, { database }: MetricsDeps): void {
   const backlog = readOnce(() => readBacklog(database))
-  for (const [name, field, help] of BACKLOG)
-    gauge(registry, name, help, [], async () => {
+  for (const [name, field] of BACKLOG)
+    gauge(registry, name, async () => {
       const read = await backlog()
       return read === undefined ? [] : [[{}, read[field]]]
     })
@@ -177,7 +152,7 @@ function registerQueues(registry: Registry, { queues, redis }: MetricsDeps): voi
     assertReady()
     return infoFields(await redis.info('memory', 'persistence'))
   })
-  gauge(registry, 'evidence_queue_jobs', 'Jobs of each queue by state.', ['queue', 'state'], async () => {
+  gauge(registry, 'evidence_queue_jobs', async () => {
     assertReady()
     const counted = await Promise.all(
       queues.map(
@@ -188,39 +163,21 @@ function registerQueues(registry: Registry, { queues, redis }: MetricsDeps): voi
       Object.entries(counts).map(([state, count]) => [{ queue, state }, count] as const),
     )
   })
-  gauge(
-    registry,
-    'evidence_queue_oldest_seconds',
-    'Time that the oldest waiting job of each queue has waited.',
-    ['queue'],
-    async () => {
-      assertReady()
-      return Promise.all(queues.map(async (queue) => [{ queue: queue.name }, await oldestSeconds(queue)] as const))
-    },
-  )
-  gauge(
-    registry,
-    'evidence_redis_memory_bytes',
-    'Memory of Redis: used, and its limit (0: none).',
-    ['state'],
-    async () => {
-      const { used_memory: used, maxmemory: max } = await info()
-      return [
-        [{ state: 'used' }, Number(used ?? Number.NaN)],
-        [{ state: 'max' }, Number(max ?? Number.NaN)],
-      ]
-    },
-  )
-  gauge(
-    registry,
-    'evidence_redis_persists',
-    '1 while Redis writes its append-only file without faults.',
-    [],
-    async () => {
-      const { aof_enabled: enabled, aof_last_write_status: status } = await info()
-      return [[{}, Number(enabled === '1' && status === 'ok')]]
-    },
-  )
+  gauge(registry, 'evidence_queue_oldest_seconds', async () => {
+    assertReady()
+    return Promise.all(queues.map(async (queue) => [{ queue: queue.name }, await oldestSeconds(queue)] as const))
+  })
+  gauge(registry, 'evidence_redis_memory_bytes', async () => {
+    const { used_memory: used, maxmemory: max } = await info()
+    return [
+      [{ state: 'used' }, Number(used ?? Number.NaN)],
+      [{ state: 'max' }, Number(max ?? Number.NaN)],
+    ]
+  })
+  gauge(registry, 'evidence_redis_persists', async () => {
+    const { aof_enabled: enabled, aof_last_write_status: status } = await info()
+    return [[{}, Number(enabled === '1' && status === 'ok')]]
+  })
 }
 
 async function oldestSeconds(queue: JobQueue): Promise<number> {

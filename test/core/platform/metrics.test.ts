@@ -7,16 +7,16 @@ import { createBoundedNames, createRegistry, createTally, gauge } from '#core/pl
 
 test('a tally counts by its labels, and past its bound as "other"', async () => {
   const registry = new Registry()
-  const tally = createTally('t_total', 'help', ['a', 'b'])
+  const tally = createTally('evidence_searches_total')
   tally.register(registry)
   tally.add('x', '1')
   tally.add('x', '1')
   tally.add('x', '2')
-  expect(await registry.metrics()).toContain('t_total{a="x",b="1"} 2\nt_total{a="x",b="2"} 1\n')
+  expect(await registry.metrics()).toMatch(/total\{version="x",code="1"\} 2\n.*total\{version="x",code="2"\} 1\n/)
   for (let n = 0; n < PLATFORM_BOUNDS.metricSeriesMax + 5; n++) tally.add('many', String(n))
   const text = await registry.metrics()
-  expect(text).toContain('t_total{a="other",b="other"} 7\n')
-  expect(text.match(/^t_total\{/gm)).toHaveLength(PLATFORM_BOUNDS.metricSeriesMax + 1)
+  expect(text).toContain('total{version="other",code="other"} 7\n')
+  expect(text.match(/^evidence_searches_total\{/gm)).toHaveLength(PLATFORM_BOUNDS.metricSeriesMax + 1)
 })
 
 test('names past the bound are "other", the first stay', () => {
@@ -26,12 +26,12 @@ test('names past the bound are "other", the first stay', () => {
 
 test('a gauge that cannot be read hides no other, and a scrape names release and events', async () => {
   const registry = createRegistry()
-  gauge(registry, 'g_bad', 'help', [], () => Promise.reject(new Error('away')))
-  gauge(registry, 'g_good', 'help', ['place'], () => [[{ place: 'store' }, 3]])
+  gauge(registry, 'evidence_database_bytes', () => Promise.reject(new Error('away')))
+  gauge(registry, 'evidence_dependency_up', () => [[{ dependency: 'redis' }, 3]])
   createLog('test', 'silent').warn('something odd')
   const text = await registry.metrics()
-  expect(text).toContain('g_good{place="store"} 3')
-  expect(text).not.toMatch(/^g_bad /m)
+  expect(text).toContain('evidence_dependency_up{dependency="redis"} 3')
+  expect(text).not.toMatch(/^evidence_database_bytes /m)
   expect(text).toMatch(/^evidence_build_info\{release="\d+\.\d+\.\d+",commit="[0-9a-f]*"\} 1$/m)
   expect(text).toContain('evidence_events_total{level="warn",event="something odd"} 1')
 })
