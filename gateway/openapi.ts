@@ -120,12 +120,18 @@ const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
   503: error('RETRIEVAL_UNAVAILABLE'),
 }
 
+function withBounds(text: string): string {
+  return text
+    .replace('{bodyBytesMax}', String(GATEWAY_BOUNDS.bodyBytesMax))
+    .replace('{passageCharactersMax}', String(INDEX_BOUNDS.passageCharactersMax))
+}
+
 function errorReplies(): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(ERRORS).map(([status, schema]) => [
       status,
       {
-        description: REASONS[status]?.replace('{bodyBytesMax}', String(GATEWAY_BOUNDS.bodyBytesMax)),
+        description: withBounds(REASONS[status] ?? ''),
         headers: {
           ...COMMON_HEADERS,
           ...(['409', '429', '503'].includes(status) ? WINDOW_HEADERS : {}),
@@ -141,31 +147,18 @@ function errorReplies(): Record<string, unknown> {
 }
 
 const IDEMPOTENCY_KEY = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description:
-    'Send when a request may be retried; reuse only for the same request. Unique for a client and environment, and ' +
-    'held for at least 30 days by a request that was charged: a 200, or a request whose caller hung up. Every other ' +
-    'outcome leaves it free, but for a 503 beyond the refunds of the day.',
+  ...TEXTS.idempotencyKey,
   schema: {
     type: 'string',
     minLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMin,
     maxLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMax,
     pattern: '^[\\x21-\\x7e]+$',
   },
-  example: '4f3c2b1a-0e9d-4c8b-a7f6-5e4d3c2b1a09',
 }
 
 const RETRIEVE = {
-  operationId: 'retrieve',
-  summary: 'Retrieve ranked passages and a decision',
-  description:
-    'Returns passages of the active version within the entitlement, and whether they are evidence for an answer. ' +
-    `A body has at most ${GATEWAY_BOUNDS.bodyBytesMax} bytes, a passage at most ${INDEX_BOUNDS.passageCharactersMax} ` +
-    'characters; neither depends on the plan.',
-  tags: ['retrieval'],
-  security: [{ bearer: [] }],
+  ...TEXTS.operation,
+  description: withBounds(TEXTS.operation.description),
   parameters: [IDEMPOTENCY_KEY],
   requestBody: {
     required: true,
@@ -173,9 +166,7 @@ const RETRIEVE = {
   },
   responses: {
     200: {
-      description:
-        'decision = answer with at least one result, or abstain with none. Branch on the status first, then on ' +
-        'abstention.decision. An abstention is a valid reply: the same request is not sent again unchanged.',
+      description: TEXTS.reasons[200],
       headers: { ...COMMON_HEADERS, ...WINDOW_HEADERS },
       content: {
         'application/json': {
@@ -194,30 +185,8 @@ const RETRIEVE = {
 /** The OpenAPI 3.1 document, generated from the schemas that requests are parsed with. */
 export function openApiDocument(): unknown {
   return {
-    openapi: '3.1.0',
-    info: {
-      title: 'Evidence Retrieval Service',
-      version: '1',
-      description:
-        'Ranked, source-linked passages from an immutable, reviewed corpus version, with an explicit ' +
-        'decision: answer or abstain. It never writes an answer itself. Replies may gain fields; readers ignore those ' +
-        'that they do not know.',
-      contact: { name: 'The operator who issued the key' },
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    servers: [{ url: '/', description: 'The server of this document' }],
-    tags: [{ name: 'retrieval', description: 'The one operation' }],
+    ...TEXTS.document,
     paths: { '/v1/retrieve': { post: RETRIEVE } },
-    components: {
-      schemas: componentSchemas(),
-      headers: HEADERS,
-      securitySchemes: {
-        bearer: {
-          type: 'http',
-          scheme: 'bearer',
-          description: 'A key erk_<test|live>_… with the scope retrieval:read; used only from a server.',
-        },
-      },
-    },
+    components: { schemas: componentSchemas(), headers: HEADERS, securitySchemes: TEXTS.securitySchemes },
   }
 }
