@@ -35,15 +35,10 @@ export const GATEWAY_VARIABLES = {
   ...TRANSPORT_SETTINGS,
   LOG_LEVEL,
   ...TRACING_SETTINGS,
-  GATEWAY_LISTEN: {
-    schema: listenAddress('127.0.0.1:8080'),
-    help: 'host:port of the public operation',
-    fallback: '127.0.0.1:8080',
-  },
+  GATEWAY_LISTEN: { schema: listenAddress('127.0.0.1:8080'), help: 'host:port of the public operation' },
   GATEWAY_INTERNAL_LISTEN: {
     schema: listenAddress('127.0.0.1:8081'),
     help: 'host:port of health, readiness and metrics; keep it off the public network',
-    fallback: '127.0.0.1:8081',
   },
   TRUSTED_PROXIES: {
     schema: optional(cidrs),
@@ -52,7 +47,6 @@ export const GATEWAY_VARIABLES = {
   DRAIN_MS: {
     schema: wholeNumber(0, PLATFORM_BOUNDS.drainMaxMs, 5_000),
     help: 'how long requests are still served after SIGTERM',
-    fallback: '5000',
   },
 } as const satisfies Record<string, Variable<unknown>>
 

@@ -16,15 +16,10 @@ export const SEARCH_NODE_VARIABLES = {
   ...ENGINE_SETTINGS,
   LOG_LEVEL,
   ...TRACING_SETTINGS,
-  SEARCH_LISTEN: {
-    schema: listenAddress('127.0.0.1:7070'),
-    help: 'host:port of the gRPC service',
-    fallback: '127.0.0.1:7070',
-  },
+  SEARCH_LISTEN: { schema: listenAddress('127.0.0.1:7070'), help: 'host:port of the gRPC service' },
   SEARCH_INTERNAL_LISTEN: {
     schema: listenAddress('127.0.0.1:7071'),
     help: 'host:port of metrics and of the versions that are loaded; keep it off the public network',
-    fallback: '127.0.0.1:7071',
   },
   SEARCH_THREADS: {
     schema: wholeNumber(1, SEARCH_NODE_BOUNDS.searchThreadsMax, availableParallelism()),
@@ -34,7 +29,6 @@ export const SEARCH_NODE_VARIABLES = {
   DRAIN_MS: {
     schema: wholeNumber(0, PLATFORM_BOUNDS.drainMaxMs, 2_000),
     help: 'how long calls are still answered after SIGTERM',
-    fallback: '2000',
   },
 } as const satisfies Record<string, Variable<unknown>>
 

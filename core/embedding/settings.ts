@@ -58,7 +58,6 @@ export const EMBEDDING_SETTINGS = {
   OPENAI_TIMEOUT_MS: {
     schema: wholeNumber(100, EMBEDDING_BOUNDS.embedTimeoutMaxMs, 4_000),
     help: 'total time for the embedding of one query, retries included',
-    fallback: '4000',
   },
 } as const satisfies Record<string, Variable<unknown>>
 

@@ -24,7 +24,6 @@ export const ENGINE_SETTINGS = {
   OPENSEARCH_PLAINTEXT: {
     schema: z.enum(['refuse', 'allow']).default('refuse'),
     help: 'allow: HTTP, or no user, on addresses other than loopback',
-    fallback: 'refuse',
   },
 } as const satisfies Record<string, Variable<unknown>>
 

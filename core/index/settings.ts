@@ -33,7 +33,6 @@ export const STORE_SETTINGS = {
   ARTIFACT_CACHE_MAX_MB: {
     schema: wholeNumber(1, INDEX_BOUNDS.cacheMbMax, INDEX_BOUNDS.cacheMb),
     help: 'MiB that these copies may take; the least recently used ones go first, and none that is wanted',
-    fallback: String(INDEX_BOUNDS.cacheMb),
   },
 } as const satisfies Record<string, Variable<unknown>>
 

@@ -7,7 +7,7 @@ export interface Variable<T> {
   readonly schema: z.ZodType<T, string | undefined>
   readonly help: string
   readonly secret?: true
-  /** Shown in the README; only the default of the schema takes effect. */
+  /** What the list of variables says in place of the default of the schema. */
   readonly fallback?: string
 }
 
@@ -164,5 +164,4 @@ export function isLoopbackHost(host: string): boolean {
 export const LOG_LEVEL = {
   schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
   help: 'silent, error, warn, info or debug',
-  fallback: 'info',
 } as const satisfies Variable<string>

@@ -16,7 +16,6 @@ export const READING_SETTINGS = {
     help:
       'of {base}/rerank: cohere, the interface of Cohere and Jina; tei, that of Text Embeddings Inference, which serves ' +
       'one model',
-    fallback: 'cohere',
   },
   READER_TIMEOUT_MS: {
     schema: wholeNumber(
@@ -25,7 +24,6 @@ export const READING_SETTINGS = {
       READING_BOUNDS.readerTimeoutDefaultMs,
     ),
     help: 'time for one reading',
-    fallback: String(READING_BOUNDS.readerTimeoutDefaultMs),
   },
 } as const satisfies Record<string, Variable<unknown>>
 

@@ -13,7 +13,6 @@ export const TRANSPORT_SETTINGS = {
   SEARCH_PLAINTEXT: {
     schema: z.enum(['refuse', 'allow']).default('refuse'),
     help: 'allow: plaintext gRPC on addresses other than loopback',
-    fallback: 'refuse',
   },
 } as const satisfies Record<string, Variable<unknown>>
 

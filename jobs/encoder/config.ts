@@ -13,7 +13,6 @@ export const ENCODER_VARIABLES = {
   ENCODER_LISTEN: {
     schema: listenAddress(ENCODER_ADDRESS),
     help: 'host:port of the embeddings endpoint; it asks for no key, so keep it off the public network',
-    fallback: ENCODER_ADDRESS,
   },
   LOG_LEVEL,
 } as const satisfies Record<string, Variable<unknown>>

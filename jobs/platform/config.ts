@@ -88,7 +88,6 @@ export const JOBS_VARIABLES = {
   JOBS_LISTEN: {
     schema: listenAddress('127.0.0.1:8082'),
     help: 'host:port of metrics and /readyz; keep it off the public network',
-    fallback: '127.0.0.1:8082',
   },
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),
@@ -97,7 +96,6 @@ export const JOBS_VARIABLES = {
   BUILD_CONCURRENCY: {
     schema: wholeNumber(1, JOB_BOUNDS.buildConcurrencyMax, 2),
     help: 'builds that one worker runs side by side',
-    fallback: '2',
   },
   BUILD_HEAP_MB: {
     schema: optional(wholeNumberOf(JOB_BOUNDS.buildHeapMbMin, JOB_BOUNDS.buildHeapMbMax)),
@@ -126,7 +124,6 @@ export const OPERATOR_VARIABLES = {
   OPERATOR_ACTOR: {
     schema: z.string().trim().min(1).max(200).default('operator'),
     help: 'who acts, as the audit trail keeps it',
-    fallback: 'operator',
   },
 } as const satisfies Record<string, Variable<unknown>>
 

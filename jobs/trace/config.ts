@@ -8,12 +8,10 @@ export const TRACE_VARIABLES = {
   TRACE_LISTEN: {
     schema: listenAddress(ADDRESS),
     help: 'host:port of the public source trace, behind a proxy that terminates TLS',
-    fallback: ADDRESS,
   },
   TRACE_INTERNAL_LISTEN: {
     schema: listenAddress('127.0.0.1:8091'),
     help: 'host:port of metrics; keep it off the public network',
-    fallback: '127.0.0.1:8091',
   },
   LOG_LEVEL,
 } as const satisfies Record<string, Variable<unknown>>

@@ -25,11 +25,15 @@ function itemOf(name: string): string {
   const takers = Object.entries(PROCESSES).filter(([, variables]) => name in variables)
   const variable = takers[0]?.[1][name]
   const required = variable?.schema.safeParse(undefined).success === false
-  const fallbacks = new Set(takers.flatMap(([, variables]) => variables[name]?.fallback ?? []))
+  const fallbacks = new Set(
+    takers.flatMap(
+      ([, variables]) => variables[name]?.fallback ?? variables[name]?.schema.safeParse(undefined).data ?? [],
+    ),
+  )
   const need = required ? 'required' : 'optional'
   const facts = [
     takers.map(([process]) => process).join(', '),
-    fallbacks.size === 0 ? need : `default: ${[...fallbacks].join(' or ')}`,
+    fallbacks.size === 0 ? need : `default: ${[...fallbacks].map(String).join(' or ')}`,
     ...(variable?.secret === true ? ['secret'] : []),
   ]
   return `- \`${name}\` (${facts.join('; ')}): ${variable?.help ?? ''}.`
