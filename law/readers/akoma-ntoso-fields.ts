@@ -2,8 +2,9 @@ import { foldCode } from '#core/identity/fold.ts'
 import type { DocumentFields, ReaderLoss } from './document.ts'
 import NAMES from './names/akoma-ntoso.json' with { type: 'json' }
 import { dated, dayIn, endIn, isWithin, languageTag, type ReadTree } from './format.ts'
-import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf, wordSet } from './tree.ts'
 import type { Standing } from './standing.ts'
+import { saysStanding } from './vocabulary.ts'
 import type { MarkupElement } from './tree.ts'
 
 /** Codes of ISO 3166-1, alpha-3, of the member states, as the authority tables of the EU write them. */
@@ -103,66 +104,105 @@ function urlOf(uri: string | undefined): string | undefined {
   return undefined
 }
 
-/** What the attribute `period` of an element says at the day of the expression (Akoma Ntoso 1.0, section 5.8). */
-export function createPeriods(read: ReadTree): (element: MarkupElement) => Standing | undefined {
-  const day = fieldsOf(read).effectiveFrom?.day
+/** The id at the end of a reference: `#sec_1`, `~sec_1`, `/akn/xx/act/2001/1#sec_1`. */
+function idIn(reference: string | undefined): string {
+  return /[^#~]*$/.exec(reference ?? '')?.[0] ?? ''
+}
+
+/** The day of the expression, and the intervals of an element at which its text is law. */
+function timesOf(read: ReadTree) {
   const meta = firstNamed(read.tree.root, 'meta')
-  const keyOf = (element: MarkupElement): string => attribute(element, 'eId', 'id', 'GUID') ?? ''
+  const keyOf = (element: MarkupElement) => attribute(element, 'eId', 'id', 'GUID') ?? ''
   const days = new Map(allNamed(meta, 'eventRef').map((each) => [keyOf(each), dayIn(attribute(each, 'date'))]))
-  const dayOf = (reference: string | undefined): string | undefined =>
-    dayIn(reference) ?? days.get((reference ?? '').replace(/^#/, ''))
+  const dayOf = (reference: string | undefined): string | undefined => dayIn(reference) ?? days.get(idIn(reference))
+  const intervalOf = (each: MarkupElement) => {
+    const [start, end] = ['start', 'end'].map((name) => attribute(each, name))
+    const [from, to] = [dayOf(start), dayOf(end)]
+    const kind = attribute(each, 'refersTo') ?? ''
+    const isEndless = end === undefined || end.startsWith('9999')
+    const lacks = (start !== undefined && from === undefined) || (!isEndless && to === undefined)
+    return { from, to, kind, isUnread: lacks || NO_LAW.test(kind) }
+  }
   const groups = new Map(
     allNamed(meta, 'temporalGroup').map((group) => [
       keyOf(group),
-      childrenNamed(group, 'timeInterval').map((each) => [
-        dayOf(attribute(each, 'start')),
-        dayOf(attribute(each, 'end')),
-      ]),
+      childrenNamed(group, 'timeInterval').map(intervalOf),
     ]),
   )
-  return (element) => {
-    const [start, end] = [attribute(element, 'start'), attribute(element, 'end')]
-    const own = isWithin(element, 'meta') || (start ?? end) === undefined ? [] : [[dayOf(start), dayOf(end)]]
-    const intervals = groups.get((attribute(element, 'period') ?? '').replace(/^#/, '')) ?? own
-    if (day === undefined || intervals.length === 0) return undefined
-    const isIn = intervals.some(([from, to]) => (from ?? '') <= day && (to === undefined || to > day))
-    if (isIn) return undefined
-    return intervals.every(([from]) => from !== undefined && from > day) ? 'prospective' : 'ended'
+  return {
+    meta,
+    day: fieldsOf(read).effectiveFrom?.day,
+    groups,
+    intervalsOf: (element: MarkupElement) => {
+      const hasOwn = !isWithin(element, 'meta') && attribute(element, 'start', 'end') !== undefined
+      return groups.get(idIn(attribute(element, 'period'))) ?? (hasOwn ? [intervalOf(element)] : [])
+    },
   }
 }
 
-/** Modifications by which a text is no law (Akoma Ntoso 1.0, section 5.9). */
-const ENDS = /^(?:repeal|endOfForce|endOfEfficacy|inapplication|uncostitutionality|unconstitutionality|suspension)$/i
+const isIn =
+  (day: string) =>
+  ({ from = '', to }: { readonly from?: string | undefined; readonly to?: string | undefined }): boolean =>
+    from <= day && (to === undefined || to > day)
+
+/** What the attribute `period` of an element says at the day of the expression (Akoma Ntoso 1.0, section 5.8). */
+export function createPeriods(read: ReadTree): (element: MarkupElement) => Standing | undefined {
+  const { day, intervalsOf } = timesOf(read)
+  return (element) => {
+    const intervals = intervalsOf(element)
+    if (day === undefined || intervals.length === 0 || intervals.some(isIn(day))) return undefined
+    return intervals.every(({ from }) => from !== undefined && from > day) ? 'prospective' : 'ended'
+  }
+}
+
+/** What an interval is of, where it is of no law. */
+const NO_LAW = new RegExp(NAMES.no_law, 'i')
+/** Modifications that a text has in it, or that leave it as it is (Akoma Ntoso 1.0, section 5.9). */
+const HARMLESS = wordSet(NAMES.modifications)
+/** They say from when a text is law: it is, unless their times say otherwise. */
+const BEGINS = wordSet(NAMES.beginnings)
 
 /** Periods that name no times of the document, and texts that its analysis says are gone. */
-export function unreadPeriods({ tree: { root } }: ReadTree): readonly ReaderLoss[] {
-  const meta = firstNamed(root, 'meta')
-  const keys = (name: string) => new Set(allNamed(meta, name).map((each) => attribute(each, 'eId', 'id', 'GUID')))
-  const [groups, events] = [keys('temporalGroup'), keys('eventRef')]
-  const isUnknown = (reference: string | undefined, known: ReadonlySet<string | undefined>): boolean =>
-    reference !== undefined && !known.has(reference.replace(/^#/, ''))
+export function unreadPeriods(read: ReadTree): readonly ReaderLoss[] {
+  const { meta, day, groups, intervalsOf } = timesOf(read)
+  const isEnding = (each: MarkupElement): boolean => {
+    const type = attribute(each, 'type') ?? ''
+    const times = elementsOf(each).flatMap(intervalsOf)
+    return BEGINS.has(type) ? times.some((time) => time.isUnread || !isIn(day ?? '')(time)) : !HARMLESS.has(type)
+  }
   const ended = new Set(
-    ['textualMod', 'forceMod', 'efficacyMod']
+    ['textualMod', 'forceMod', 'efficacyMod', 'scopeMod', 'meaningMod', 'legalSystemMod']
       .flatMap((name) => allNamed(firstNamed(meta, 'passiveModifications'), name))
-      .filter((each) => ENDS.test(attribute(each, 'type') ?? ''))
-      .flatMap((each) => childrenNamed(each, 'destination').map((to) => attribute(to, 'href') ?? '')),
+      .filter(isEnding)
+      .flatMap((each) => childrenNamed(each, 'destination').map((to) => idIn(attribute(to, 'href')))),
   )
   const durations = allNamed(meta, 'timeInterval').filter(
     (each) => attribute(each, 'duration') !== undefined && attribute(each, 'end') === undefined,
   )
   const named = (name: string) => (each: MarkupElement) => ({ name, count: 1, line: each.line })
   const isOfNoTime = (each: MarkupElement): boolean => {
-    const [from, to] = ['start', 'end'].map((name) => attribute(each, name))
-    const isEvent = [from, to].some((day) => day?.startsWith('#') === true && isUnknown(day, events))
-    return isEvent || isUnknown(attribute(each, 'period'), groups)
+    const times = intervalsOf(each)
+    const period = attribute(each, 'period')
+    if (times.length === 0 || day === undefined) return (period ?? times[0]) !== undefined
+    const kinds = [...Map.groupBy(times, ({ kind }) => kind).values()]
+    const isInPart = times.some(isIn(day)) && !kinds.every((own) => own.some(isIn(day)))
+    return isInPart || times.some(({ isUnread }) => isUnread) || (period !== undefined && !groups.has(idIn(period)))
   }
   const isEnded = (each: MarkupElement): boolean =>
-    each.standing === undefined && ended.has(`#${attribute(each, 'eId', 'id')}`) && textOf(each) !== undefined
-  const body = [...descendants(root)].filter((each) => !isWithin(each, 'meta'))
+    each.standing === undefined &&
+    ['eId', 'id', 'wId', 'GUID'].some((name) => ended.has(attribute(each, name) ?? '#')) &&
+    textOf(each) !== undefined
+  const concepts = allNamed(meta, 'references').flatMap(elementsOf)
+  const saysGone = (each: MarkupElement, name: string) => saysStanding(attribute(each, name) ?? '')
+  const gone = concepts.filter((each) => saysGone(each, 'showAs') || saysGone(each, 'href'))
+  const goneIds = new Set(gone.map((each) => attribute(each, 'eId', 'id')))
+  const refers = (each: MarkupElement): boolean => goneIds.has(idIn(attribute(each, 'refersTo')))
+  const body = [...descendants(read.tree.root)].filter((each) => !isWithin(each, 'meta'))
   return [
     ...durations.map(named('time that states its duration')),
     ...body.filter(isOfNoTime).map(named('period of unknown times')),
     ...body.filter(isEnded).map(named('text that a modification has ended')),
+    ...body.filter(refers).map(named('text that refers to an end of its force')),
   ]
 }
 

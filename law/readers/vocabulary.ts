@@ -99,13 +99,18 @@ export function markStanding(root: MarkupElement, vocabulary: Vocabulary): reado
 /** Notes what is not understood, and the line where it stands. */
 type Lose = (name: string, line: number) => void
 
-/** A value of an attribute that says that something is out of force. */
+/** A value of an attribute, or the last step of an address, that says that something is out of force. */
 const SAYS_STANDING =
-  /^#?(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded)$|(?:^|[/#:-])not[ -]?in[ -]?force$/i
+  /^(?:.*\/|#)?(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded)$|(?:^|[/#:-])not[ -]?in[ -]?force$/i
 /** Words of names that may say it: of classes and of kinds. */
 const MAY_SAY =
   /^(?:old|previous|former|historic(?:al)?|superseded|expired|ended|obsolete|future|pending|annulled|quashed|void|omit(?:ted)?|spent|lapsed|inactive|draft|proposed|strike|strikethrough|deleted|repealed|revoked|force)$/
 const NAMES_A_KIND = wordSet('class name type role kind rend outputclass Type Class')
+
+/** Whether a value, or the last step of an address, says that something is out of force. */
+export function saysStanding(value: string): boolean {
+  return SAYS_STANDING.test(value)
+}
 
 function maySay(attribute: string, value: string): boolean {
   if (SAYS_STANDING.test(value)) return true
