@@ -1,6 +1,7 @@
 import type { DocumentFields } from './document.ts'
 import { dated, dayIn, type MarkupFormat, type ReadTree } from './format.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
+import { FORCE_NOTE } from './standing.ts'
 import { CONTENTS, marked, METADATA, omitted, type Role, type Roles } from './roles.ts'
 import { allNamed, attribute, at, childNamed, textOf, wordSet, type MarkupElement } from './tree.ts'
 import NAMES from './names/gii-norm.json' with { type: 'json' }
@@ -10,9 +11,6 @@ import { parseXml } from './xml.ts'
 const BLOCKS = wordSet(NAMES.blocks)
 /** Below all divisions, which have the rank of their depth. */
 const PROVISION_RANK = 50
-/** A note of the publisher by which a provision has less force than its text says. */
-const FORCE_NOTE =
-  /nichtig|unvereinbar|verfassungswidrig|unanwendbar|nicht (?:mehr )?anzuwenden|(?:noch )?nicht in Kraft|(?:außer|ausser) Kraft|ausgesetzt|gegenstandslos|unwirksam/iu
 /** Digits by which the number of a division grows with each level. */
 const DIVISION_DIGITS = 3
 

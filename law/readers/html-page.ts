@@ -4,7 +4,7 @@ import { isWithin, languageTag, type MarkupFormat, type ReadTree, type Vocabular
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
 import { lead, omitted, type Role, type Roles } from './roles.ts'
-import { createStyles } from './html-style.ts'
+import { createStyles, stylesOf } from './html-style.ts'
 import { pageLosses } from './shell-page.ts'
 import { provisionKind, provisionMarks } from './provision-marks.ts'
 import { counted } from './written-number.ts'
@@ -216,22 +216,26 @@ const MARKS = new WeakMap<MarkupElement, ReadonlyMap<MarkupElement, string>>()
 function marksOf(list: MarkupElement): ReadonlyMap<MarkupElement, string> {
   const items = childrenNamed(list, 'li')
   const step = list.attributes.has('reversed') ? -1 : 1
-  const start = Number(attribute(list, 'start') ?? (step === 1 ? 1 : items.length))
+  const style = listStyleOf(list)
+  const [, reset] = /list-item(-?\d+)/.exec(stylesOf(list).get('counter-reset') ?? '') ?? []
+  const first = reset === undefined ? attribute(list, 'start') : Number(reset) + 1
+  const start = Number(first ?? (step === 1 ? 1 : items.length))
   let count = (Number.isSafeInteger(start) ? start : 1) - step
   return new Map(
     items.map((item) => {
       const stated = Number(attribute(item, 'value') ?? Number.NaN)
       count = Number.isSafeInteger(stated) ? stated : count + step
-      const type = attribute(item, 'type') ?? attribute(list, 'type') ?? listStyleOf(item) ?? listStyleOf(list)
+      const type = listStyleOf(item) ?? attribute(item, 'type') ?? style ?? attribute(list, 'type')
       return [item, type === 'none' ? '' : `${counted(count, type)}.`]
     }),
   )
 }
 
-/** The style of the marks of a list, as its own declarations state it. */
+/** The style of the marks of a list. */
 function listStyleOf(element: MarkupElement): string | undefined {
-  const stated = /list-style(?:-type)?\s*:\s*([a-z-]+)/i.exec(attribute(element, 'style') ?? '')?.[1]
-  return stated === undefined ? undefined : LIST_STYLES.get(stated)
+  const styles = stylesOf(element)
+  const stated = styles.get('list-style-type') ?? styles.get('list-style')?.replace(/inside|outside|url\(.*\)/, '')
+  return stated === undefined ? undefined : LIST_STYLES.get(stated.replace('!important', ''))
 }
 
 const LIST_STYLES: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.list_styles))

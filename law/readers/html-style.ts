@@ -1,6 +1,6 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { standingOfStyle, type Standing } from './standing.ts'
-import { allNamed, descendants, firstNamed, textOf, writtenIn, type MarkupElement } from './tree.ts'
+import { declarationsIn, standingOfStyle, type Declaration, type Standing } from './standing.ts'
+import { allNamed, attribute, descendants, firstNamed, textOf, writtenIn, type MarkupElement } from './tree.ts'
 import type { ReaderLoss } from './document.ts'
 
 type Matches = (element: MarkupElement) => boolean
@@ -9,13 +9,14 @@ interface StyleRule {
   readonly selector: string
   readonly matches: Matches | undefined
   /** `unread` where it is not understood whether it applies, or what it shows. */
-  readonly standing: Standing | 'unread'
+  readonly standing: Standing | 'unread' | undefined
+  readonly declarations: readonly Declaration[]
 }
 
 /** States of a page in use, and what stands beside the text of an element. */
 const IN_USE =
-  /:(?:hover|focus|active|visited|target|checked|disabled|empty|:?(?!before|after)[a-z-]*(?:selection|marker|scroll|backdrop|placeholder|first-l))/i
-const BESIDE = /::?(?:before|after)$/i
+  /:(?:hover|focus|active|visited|target|checked|disabled|empty|:?(?!before|after)[a-z-]*(?:selection|scroll|backdrop|placeholder|first-l))/i
+const BESIDE = /::?(?:before|after|marker)$/i
 /** Words and numbers that a rule puts beside a text. */
 const ADDS = /(?:^|;)\s*content\s*:[^;]*(?:["'][^"'\\;]*[\p{L}\p{N}]|counter|attr)/iu
 /** Rules for print, for movements and for fonts say nothing of a page. */
@@ -24,21 +25,46 @@ const ELSEWHERE = /^@(?:media\s+(?:only\s+)?(?:print|speech)|[\w-]*keyframes|fon
 const RULES_MAX = 2_000
 
 /**
- * Returns a function that says of an element whether a rule of the page's style sheets hides it or strikes it through
- * (CSS 2.2, chapter 5).
+ * Returns a function that says of an element whether the page's style sheets hide it or strike it through (CSS 2.2,
+ * section 6.4).
  */
 export function createStyles(root: MarkupElement): (element: MarkupElement) => Standing | undefined {
   const rules = rulesOf(root)
   return (element) => {
     if (element.name === 'dialog' && !element.attributes.has('open')) return 'hidden'
-    const rule = rules.find(({ matches, standing }) => standing !== 'unread' && matches?.(element) === true)
-    return rule?.standing === 'unread' ? undefined : rule?.standing
+    const hides = rules.some((each) => each.standing !== undefined && isFor(each, element))
+    const stated = hides ? Array.from(stylesOf(element), (each) => each.join(':')).join(';') : ''
+    const standing = standingOfStyle(stated)
+    return standing === 'unread' ? undefined : standing
   }
+}
+
+function isFor({ matches, standing }: StyleRule, element: MarkupElement): boolean {
+  return standing !== 'unread' && matches?.(element) === true
+}
+
+/** What the style sheets and its own attribute state for an element, by the names of the properties. */
+export function stylesOf(element: MarkupElement): ReadonlyMap<string, string> {
+  let root = element
+  while (root.parent !== undefined) root = root.parent
+  const own = rulesOf(root).filter((each) => isFor(each, element))
+  const stated = [...own.flatMap((each) => each.declarations), ...declarationsIn(attribute(element, 'style') ?? '')]
+  return new Map(stated.toSorted((a, b) => Number(IMPORTANT.test(a[1])) - Number(IMPORTANT.test(b[1]))))
+}
+
+const IMPORTANT = /!important$/
+/** Ids weigh more than classes, and those more than names. */
+const WEIGHTS = [/#/g, /[.[]/g, /(?:^|[\s>])\w/g] as const
+
+function weightOf(selector: string): number {
+  return WEIGHTS.reduce((sum, each) => sum * 100 + (selector.match(each)?.length ?? 0), 0)
 }
 
 /** The rules that hide, strike or add, and that are not understood: their selector, or when they apply to a text. */
 export function unreadStyles(root: MarkupElement): readonly ReaderLoss[] {
-  const unread = rulesOf(root).filter(({ matches, standing }) => matches === undefined || standing === 'unread')
+  const unread = rulesOf(root).filter(
+    ({ matches, standing }) => standing !== undefined && (matches === undefined || standing === 'unread'),
+  )
   const shown =
     unread.length === 0 ? [] : [...descendants(firstNamed(root, 'body') ?? root)].filter((each) => textOf(each))
   return unread
@@ -46,23 +72,35 @@ export function unreadStyles(root: MarkupElement): readonly ReaderLoss[] {
     .map(({ selector }) => ({ name: `style rule ${selector.slice(0, 60)}`, count: 1, line: 1 }))
 }
 
+/** Rules of a page, the lightest first. */
+const RULES = new WeakMap<MarkupElement, readonly StyleRule[]>()
+
 function rulesOf(root: MarkupElement): readonly StyleRule[] {
+  const found = RULES.get(root) ?? readRules(root)
+  RULES.set(root, found)
+  return found
+}
+
+function readRules(root: MarkupElement): readonly StyleRule[] {
   const rules: StyleRule[] = []
-  const add = (heads: readonly string[], declarations: string): void => {
+  const add = (heads: readonly string[], written: string): void => {
     const conditions = heads.filter((each) => each.startsWith('@'))
-    const stated = standingOfStyle(declarations) ?? (ADDS.test(declarations) ? 'unread' : undefined)
-    if (stated === undefined || conditions.some((each) => ELSEWHERE.test(each))) return
-    const standing = conditions.every((each) => SHOWN.test(each)) ? stated : 'unread'
+    const stated = standingOfStyle(written) ?? (ADDS.test(written) ? 'unread' : undefined)
+    if (conditions.some((each) => ELSEWHERE.test(each))) return
+    const applies = stated === undefined || conditions.every((each) => SHOWN.test(each))
+    const standing = applies ? stated : 'unread'
+    const declarations = declarationsIn(written)
     const nested = heads.filter((each) => !each.startsWith('@')).map((each) => each.split(','))
     const [first = [], ...inner] = nested
     const selectors = inner.reduce((outer, own) => outer.flatMap((each) => own.map((one) => within(each, one))), first)
     for (const selector of selectors.map((each) => each.trim())) {
       const isBeside = BESIDE.test(selector)
-      if (rules.length >= RULES_MAX || IN_USE.test(selector) || isBeside !== ADDS.test(declarations)) continue
+      if (IN_USE.test(selector) || isBeside !== ADDS.test(written)) continue
       rules.push({
         selector,
         matches: matcherOf(selector.replace(BESIDE, '')),
         standing: isBeside ? 'unread' : standing,
+        declarations,
       })
     }
   }
@@ -79,8 +117,17 @@ function rulesOf(root: MarkupElement): readonly StyleRule[] {
       else heads.pop()
     }
   }
+  const stated = rules.filter((each) => each.standing !== undefined).flatMap((each) => each.declarations)
+  const names = new Set(stated.map(([name]) => name))
   return rules
+    .filter(
+      ({ standing, declarations }) => standing ?? declarations.some(([name]) => names.has(name) || LISTS.test(name)),
+    )
+    .slice(0, RULES_MAX)
+    .toSorted((a, b) => weightOf(a.selector) - weightOf(b.selector))
 }
+
+const LISTS = /^(?:list-style|counter-)/
 
 /** A selector within another one (CSS Nesting 1). */
 function within(outer: string, own: string): string {
@@ -117,8 +164,8 @@ function compoundOf(compound: string): Matches | undefined {
   while (SIMPLE.lastIndex < compound.length) {
     const found = SIMPLE.exec(compound)
     if (found === null) return undefined
-    const [, mark, name = '', attribute, operator, value] = found
-    if (attribute !== undefined) tests.push(({ attributes }) => has(attributes.get(attribute), operator, value))
+    const [, mark, name = '', key, operator, value] = found
+    if (key !== undefined) tests.push(({ attributes }) => has(attributes.get(key), operator, value))
     else if (mark === '.') tests.push(({ attributes }) => has(attributes.get('class'), '~', name))
     else if (mark === '#') tests.push(({ attributes }) => attributes.get('id') === name)
     else if (name !== '') tests.push((element) => element.name === foldKey(name))

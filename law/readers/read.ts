@@ -25,7 +25,7 @@ import { MARKDOWN } from './markdown.ts'
 import { PDF } from './pdf.ts'
 import { provisionName } from './provision-marks.ts'
 import { REGML } from './regml.ts'
-import { saysNoForce } from './standing.ts'
+import { beginsGone, saysGone, saysNoForce } from './standing.ts'
 import { UnreadableFile, descendants, textOf, type MarkupElement, type MarkupTree } from './tree.ts'
 import { USLM } from './uslm.ts'
 import { markStanding } from './vocabulary.ts'
@@ -126,7 +126,7 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
       ...unknown,
       ...walked.losses,
       ...(format.losses?.(read) ?? []),
-      ...unmarked(format.format, provisions),
+      ...unmarked(format.format, provisions, fields.title ?? ''),
     ]),
     cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
@@ -145,25 +145,28 @@ function counted(losses: readonly ReaderLoss[]): readonly ReaderLoss[] {
 const NO_PROVISIONS = /^(?:document|act|heading|division|part|chapter|title|preamble|preface|introduction|notes?|body)$/
 const UNMARKED_CHARACTERS_MAX = 20_000
 
-/** A heading that says in brackets that its text is no law. */
-const SAYS_GONE =
-  /[([]\s*(?:repealed|revoked|rescinded|omitted|expired|ceased|not (?:yet )?in force|prospective|spent|aufgehoben|weggefallen|außer kraft|abrog|derogad|suprimid|supprim|soppress|vervallen|upphäv|ophæv|opphev|uchylon|zrušen)/iu
-
 /** A long text in which nothing names a provision is no reading of an act, nor is one that says that it is gone. */
-function unmarked(format: ReaderFormat, provisions: readonly Provision[]): readonly ReaderLoss[] {
+function unmarked(format: ReaderFormat, provisions: readonly Provision[], title: string): readonly ReaderLoss[] {
   const written = provisions.filter(({ text }) => text !== undefined)
   const isShell =
     format === 'eur-lex' && !written.some(({ kind }) => /^(?:article|recital|annex|correction)$/.test(kind))
   if (isShell) return [{ name: 'page of an act without a provision', count: 1, line: 1 }]
-  const said = written.flatMap(({ standing, label, heading, text = '', line }) => {
-    // The heading may be the text.
-    const isGone = SAYS_GONE.test(`${label} ${heading}`) && !text.includes(heading || label) && !saysNoForce(text)
+  const titled =
+    saysGone(title) && written.length > 0 ? [{ name: 'title that says the act is gone', count: 1, line: 1 }] : []
+  const found = written.flatMap(({ kind, standing, label, heading, path, text = '', line }) => {
+    // The heading may be the text; a source in brackets is none.
+    const isText = standing === undefined && !saysNoForce(text) && !/^\[[^[\]]*\]$/.test(text)
+    const isGone = path.some(saysGone) || (saysGone(`${label} ${heading}`) && !text.includes(heading || label))
     const names = [
       ...(/[\u0335-\u0338]/.test(text) ? ['struck characters'] : []),
-      ...(isGone && standing === undefined ? ['text below a heading that says it is gone'] : []),
+      ...(isGone && isText ? ['text below a heading that says it is gone'] : []),
+      ...(standing === undefined && beginsGone(text, NO_PROVISIONS.test(kind))
+        ? ['text below a line that says it is gone']
+        : []),
     ]
     return names.map((name) => ({ name, count: 1, line }))
   })
+  const said = [...titled, ...found]
   const length = written.reduce((sum, { text = '' }) => sum + text.length, 0)
   if (length <= UNMARKED_CHARACTERS_MAX) return said
   if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return said

@@ -29,6 +29,41 @@ export function saysNoForce(text: string): boolean {
   return !/\p{L}/u.test(text) || SAYS_SO.test(text)
 }
 
+const STRONG = Object.values(NAMES.gone).join('|')
+const WORDS = `(?:(?:${STRONG}|${Object.values(NAMES.weak).join('|')})(?!\\p{L}))`
+/** It ends there, or says by what, or when. */
+const TO_END = `(?:\\s+(?:${NAMES.after})(?!\\p{L}).*|[\\s,]+\\d.*)?[\\s\\p{P}]*$`
+const IN_BRACKETS = new RegExp(
+  `[([【]\\s*(?:(?:${STRONG}|${NAMES.in_brackets})|${WORDS}(?=\\s*[)\\]】.,;:–—-]|\\s*\\d|\\s+(?:${NAMES.after})(?!\\p{L})))`,
+  'iu',
+)
+const AT_THE_END = new RegExp(`(?:[—–:.]|\\s-)\\s*${WORDS}${TO_END}`, 'iu')
+const LAST_WORD = new RegExp(`(?<=\\s)(?:${STRONG})\\.$`, 'iu')
+const LINE = new RegExp(`^(?![-–•])[\\s\\p{P}]*${WORDS}${TO_END}|^[([【]\\s*${WORDS}[^)\\]】]*[)\\]】]\\s*\\p{L}`, 'iu')
+const THIS_IS = new RegExp(`^[\\s\\p{P}]*(?:${NAMES.this})\\s.*\\s${WORDS}(?:[,;.:]|${TO_END})`, 'iu')
+const LINE_CHARACTERS_MAX = 120
+
+/** Whether a heading says that its text is no law: in brackets, behind a stop, or as its last word. */
+export function saysGone(heading: string): boolean {
+  const plain = heading.normalize('NFKC').trim()
+  const last = LAST_WORD.exec(plain)?.[0] ?? ''
+  return IN_BRACKETS.test(plain) || AT_THE_END.test(plain) || /^[\p{Lu}\p{Lo}]/u.test(last)
+}
+
+/** Whether a text begins with a line that says that what follows, or the document, is no law. */
+export function beginsGone(text: string, isOfDocument: boolean): boolean {
+  const [first = '', ...rest] = text.split('\n\n')
+  const line = first.normalize('NFKC').replaceAll(/\s+/g, ' ').slice(0, LINE_CHARACTERS_MAX)
+  if (first.length > LINE_CHARACTERS_MAX) return IN_BRACKETS.exec(line)?.index === 0 && LINE.test(line)
+  if (isOfDocument && THIS_IS.test(line)) return true
+  // Notes follow a statement.
+  const isLonger = /\p{L}/u.test(rest.join('')) && !/^\[\d+\]/.test(rest[0] ?? '')
+  return LINE.test(line) ? isLonger || /[)\]】]\s*\p{L}/u.test(line) : isLonger && THIS_IS.test(line)
+}
+
+/** A note by which a provision has less force than its text says. */
+export const FORCE_NOTE = new RegExp(NAMES.force_note, 'iu')
+
 /** Words of the classes of elements, by what they say. Classes are read by their words: `LegRepeal`, `text-struck`. */
 const CLASS_WORDS: ReadonlyMap<string, Standing> = new Map(
   STANDINGS.flatMap((standing) => (CLASSES[standing]?.split(' ') ?? []).map((word) => [word, standing] as const)),
@@ -65,16 +100,26 @@ const HIDES = new RegExp(
 const MAY_HIDE =
   /^(?:clip-path|(?:-webkit-)?mask[\w-]*|filter|transform|translate|scale|zoom|all|animation[\w-]*):(?!none|normal|initial|inherit|auto|1(?:00%)?$|rotate\([^,]*\)$)|^font-size:[01]?(?:\.\d+)?(?:px|pt)$|^(?:(?:max-)?(?:height|width)|line-height):0(?:[a-z%]+)?$|^(?:display|visibility|opacity|color|font(?:-size)?|text-decoration[\w-]*):.*(?:var|calc|env|attr)\(/
 
-/** What declarations of CSS say of a text: struck through, or not shown; `unread` where that is not understood. */
-export function standingOfStyle(style: string): Standing | 'unread' | undefined {
-  let found: 'unread' | undefined
+export type Declaration = readonly [name: string, value: string]
+
+/** Declarations of CSS in small letters and without their spaces; `text-decoration` for the property of its line. */
+export function declarationsIn(style: string): readonly Declaration[] {
   const plain = style
     .replaceAll(/\/\*[\s\S]*?\*\//g, '')
     .replaceAll(/\\([\da-f]{1,6})\s?/gi, (_, code: string) =>
       String.fromCodePoint(Number.parseInt(code, 16) % 0x11_00_00),
     )
-  for (const declaration of foldKey(plain).split(';')) {
-    const stated = declaration.replace('!important', '').replaceAll(/\s+/g, '')
+  return foldKey(plain)
+    .replaceAll(/\s+/g, '')
+    .split(';')
+    .map((each) => [each.replace(/:.*/, '').replace('-line', ''), each.slice(each.indexOf(':') + 1)])
+}
+
+/** What declarations of CSS say of a text: struck through, or not shown; `unread` where that is not understood. */
+export function standingOfStyle(style: string): Standing | 'unread' | undefined {
+  let found: 'unread' | undefined
+  for (const [name, value] of declarationsIn(style)) {
+    const stated = `${name}:${value.replace('!important', '')}`
     if (/^[\w-]*text-decoration[\w-]*:.*line-through/.test(stated)) return 'struck'
     if (HIDES.test(stated)) return 'hidden'
     if (MAY_HIDE.test(stated)) found = 'unread'

@@ -21,6 +21,8 @@ export interface OpenUnit {
   /** Why it is no law in force, as it or a unit around it states. */
   readonly standing: Standing | undefined
   hasUnits: boolean
+  /** Whether text of it is struck or hidden. */
+  isCut: boolean
 }
 
 /** Where the text goes: headings move it on. */

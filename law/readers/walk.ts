@@ -73,11 +73,11 @@ class Walker {
     const level = role.level === 'part' && passageAround(above) === undefined ? 'passage' : role.level
     if (above !== undefined) above.hasUnits = true
     const [label, heading] = [new TextWriter(), new TextWriter()]
-    const names = { label, heading, notes: [], notesOfName: [] }
+    const names = { label, heading, notes: [], notesOfName: [], hasUnits: false, isCut: false }
     // What stands below a hidden heading is shown.
     const own = rank !== undefined && element.standing === 'hidden' ? undefined : element.standing
     const standing = own ?? inherited(above, role.kind)
-    return { index, kind: role.kind, level, writer, role, element, above, rank, ...names, standing, hasUnits: false }
+    return { index, kind: role.kind, level, writer, role, element, above, rank, ...names, standing }
   }
 
   #close(unit: OpenUnit): void {
@@ -90,8 +90,8 @@ class Walker {
       return this.#keep(unit, undefined)
     }
     const isNamed = !unit.label.isEmpty || !unit.heading.isEmpty
-    // A repealed or reserved provision has no other text.
-    if (writer.isEmpty && isNamed && (level === 'passage' || !unit.hasUnits))
+    // A repealed or reserved provision has no other text; one whose text is struck or hidden has none.
+    if (writer.isEmpty && isNamed && (!unit.isCut || isStatement(unit)) && (level === 'passage' || !unit.hasUnits))
       return this.#keep(unit, joined(unit.label, unit.heading))
     for (const { from, to } of [...unit.label.pieces, ...unit.heading.pieces])
       this.omitted.push({ rule: HEADING_RULE, line: element.line, from, to })
@@ -162,8 +162,10 @@ class Walker {
     for (const { from, to } of rangesOf(node))
       this.omitted.push({ rule: STANDING_RULES[standing], line: node.line, from, to })
     const isInline = role.is === 'inline' || role.is === 'marked' || role.is === 'note' || role.is === 'label'
+    const written = writtenIn(node)
+    if (isNoText(standing) && place.into === undefined) holderOf(place.sections.unit).isCut ||= /\S/.test(written)
     if (!isInline) writerOf(place).separate(gapOf(place))
-    else if (/^\s|\s$/.test(writtenIn(node))) writerOf(place).separate('space')
+    else if (/^\s|\s$/.test(written)) writerOf(place).separate('space')
   }
 
   /** What the document states of itself holds for all units in it. */

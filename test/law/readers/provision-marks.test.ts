@@ -195,6 +195,7 @@ test('items of a list have the marks that a browser prints', async () => {
       list('type="A" reversed', '>B', '>A'),
       list('', ' type="I">I', '>2'),
       list('style="list-style: none"', '>(1) own'),
+      `<style>ol.a{list-style:upper-roman}</style>${list('class="a" style="counter-reset:list-item 4"', '>V')}`,
     ].join(''),
   )
   expect(provisions.at(-1)?.text?.split(/\s*\n\s*/)).toEqual([
@@ -208,6 +209,7 @@ test('items of a list have the marks that a browser prints', async () => {
     'I. I',
     '2. 2',
     '(1) own',
+    'V. V',
   ])
 })
 

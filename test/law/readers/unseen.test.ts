@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { looksLikeEnd } from '#law/import/mapping/read-fields.ts'
 import { metadataOf } from '#law/readers/markdown-fields.ts'
 import { readDocument } from '#law/readers/read.ts'
+import { beginsGone, saysGone } from '#law/readers/standing.ts'
 import { docxOf, paragraph, pdfOf, type DrawnLine } from './files.ts'
 
 interface Found {
@@ -67,9 +69,9 @@ describe('a page', () => {
 
   test('says nothing of rules for print, of states of use and of what shows no text', async () => {
     const rules =
-      '@media print{p{display:none}} p:hover{opacity:0} p::after{content:""} @media (max-width:9px){.x{display:none}}'
-    const { losses } = await found(page(`<style>${rules}</style>`, '<p style="height:0"></p><p>zqgone</p>'))
-    expect(losses).toEqual([])
+      '@media print{p{display:none}} p:hover{opacity:0} p::after{content:""} @media (max-width:9px){.x{display:none}} p.a{display:block} .a{display:none}'
+    const body = '<p style="height:0"></p><p class="a">zqgone</p>'
+    expect(await found(page(`<style>${rules}</style>`, body))).toEqual({ isServed: true, losses: [] })
   })
 })
 
@@ -111,10 +113,20 @@ describe('Markdown', () => {
   )
 })
 
+const said = readFileSync(new URL('says-gone.tsv', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+test.each(said.map((row) => row.split('\t')))('a %s that says it is %s: %s', (kind, says, text = '') => {
+  const isGone = kind === 'heading' ? saysGone(text) : beginsGone(text.replaceAll('||', '\n\n'), false)
+  expect(isGone).toBe(says === 'gone')
+})
+
 const akn = (meta: string, attributes: string): string =>
   `<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act contains="singleVersion"><meta><identification><FRBRExpression><FRBRdate date="2002-01-01" name="x"/></FRBRExpression></identification><lifecycle><eventRef eId="e1" date="2001-12-01" type="amendment"/></lifecycle>${meta}</meta><body><section eId="s1"><num>1</num><content><p>Kept.</p></content></section><section eId="s2" ${attributes}><num>2</num><content><p>zqgone</p></content></section></body></act></akomaNtoso>`
 const ended = (mod: string, type: string): string =>
   `<analysis source="#a"><passiveModifications><${mod} type="${type}"><destination href="#s2"/></${mod}></passiveModifications></analysis>`
+const group = (interval: string): string =>
+  `<temporalData><temporalGroup eId="t"><timeInterval ${interval}/></temporalGroup></temporalData>`
 const clml = (metadata: string, attributes: string): string =>
   `<Legislation xmlns="http://www.legislation.gov.uk/namespaces/legislation"><Metadata><valid>2010-01-01</valid>${metadata}</Metadata><Primary><Body><P1group><P1><Pnumber>1</Pnumber><P1para><Text>Kept.</Text></P1para></P1></P1group><P1group ${attributes}><P1><Pnumber>2</Pnumber><P1para><Text>zqgone</Text></P1para></P1></P1group></Body></Primary></Legislation>`
 
@@ -123,6 +135,17 @@ test.each([
   [akn('', 'end="#e9"'), ['period of unknown times']],
   [akn(ended('forceMod', 'endOfForce'), ''), ['text that a modification has ended']],
   [akn(ended('textualMod', 'repeal'), ''), ['text that a modification has ended']],
+  [akn(ended('textualMod', 'repeal').replace('#s2', '/akn/a/act/1~s2'), ''), ['text that a modification has ended']],
+  [akn(ended('efficacyMod', 'staticSuspension'), ''), ['text that a modification has ended']],
+  [
+    akn('<a><TLCConcept eId="c" showAs="Repealed"/></a>'.replaceAll('a>', 'references>'), 'refersTo="#c"'),
+    ['text that refers to an end of its force'],
+  ],
+  [akn(group('start="#e1" refersTo="#suspension"'), 'period="#t"'), ['period of unknown times']],
+  [
+    akn(group('start="#e1"/><timeInterval start="2030-01-01" refersTo="#efficacy"'), 'period="#t"'),
+    ['period of unknown times'],
+  ],
   [clml('', 'RestrictExtent="N.I."'), ['extent N.I.']],
   [
     clml('<UnappliedEffects><UnappliedEffect Type="repealed"/></UnappliedEffects>', ''),
