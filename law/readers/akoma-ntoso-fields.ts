@@ -3,7 +3,7 @@ import type { DocumentFields, ReaderLoss } from './document.ts'
 import NAMES from './names/akoma-ntoso.json' with { type: 'json' }
 import { dated, dayIn, endIn, isWithin, languageTag, type ReadTree } from './format.ts'
 import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf, wordSet } from './tree.ts'
-import type { Standing } from './standing.ts'
+import { FORCE_NOTE, type Standing } from './standing.ts'
 import { saysStanding } from './vocabulary.ts'
 import type { MarkupElement } from './tree.ts'
 
@@ -197,11 +197,15 @@ export function unreadPeriods(read: ReadTree): readonly ReaderLoss[] {
   const gone = concepts.filter((each) => saysGone(each, 'showAs') || saysGone(each, 'href'))
   const goneIds = new Set(gone.map((each) => attribute(each, 'eId', 'id')))
   const refers = (each: MarkupElement): boolean => goneIds.has(idIn(attribute(each, 'refersTo')))
+  const notes = new Map(allNamed(meta, 'note').map((each) => [attribute(each, 'eId', 'id'), textOf(each)]))
+  const isFar = (each: MarkupElement): boolean =>
+    each.name === 'noteRef' && FORCE_NOTE.test(notes.get(idIn(attribute(each, 'href'))) ?? '')
   const body = [...descendants(read.tree.root)].filter((each) => !isWithin(each, 'meta'))
   return [
     ...durations.map(named('time that states its duration')),
     ...body.filter(isOfNoTime).map(named('period of unknown times')),
     ...body.filter(isEnded).map(named('text that a modification has ended')),
+    ...body.filter(isFar).map(named('note on force far from its text')),
     ...body.filter(refers).map(named('text that refers to an end of its force')),
   ]
 }

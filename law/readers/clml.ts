@@ -16,6 +16,7 @@ import type { Citation, DocumentFields, ReaderLoss, ReaderWarning } from './docu
 import { lead, marked, type Role, type Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 import { counted } from './written-number.ts'
+import { FORCE_NOTE } from './standing.ts'
 import NAMES from './names/clml.json' with { type: 'json' }
 import { formatOf, withWindow } from './vocabulary.ts'
 import { parseXml } from './xml.ts'
@@ -193,19 +194,30 @@ function retainedTexts(root: MarkupElement): readonly ReaderLoss[] {
   return first === undefined ? [] : [{ name, count: kept.length, line: first.line }]
 }
 
+const saysNotInForce = (note: string): boolean => FORCE_NOTE.test(note) && !/in force (?:at|on|for)\b.*\d{4}/.test(note)
+
+function partsOf(extent: string): readonly string[] {
+  return /^(?:GB|UK)$/.test(extent) ? ['E', 'W', 'S'] : (extent.match(/\b[EWS]\b(?!\.)/g) ?? [])
+}
+
 /** Texts for other extents or times than those of the file, and changes that its publisher has not made in it. */
 function otherTexts(root: MarkupElement): readonly ReaderLoss[] {
   const all = [root, ...descendants(root)]
   const losing = (name: string, { line }: MarkupElement): ReaderLoss => ({ name, count: 1, line })
   const day = dayOf(root)
+  // The jurisdiction is that of the whole act, as far as it is in Great Britain.
+  const whole = partsOf(attribute(root, 'RestrictExtent') ?? 'GB')
   return all.flatMap((each) => {
     const extent = attribute(each, 'RestrictExtent')
     if (each.name === 'UnappliedEffect' && attribute(each, 'RequiresApplied') !== 'false')
       return [losing('change that the publisher has not made in the text', each)]
+    // What came into force later is told by its day.
+    if (each.name === 'Commentary' && saysNotInForce(textOf(each) ?? ''))
+      return [losing('note on force far from its text', each)]
     if (each === root && (dayIn(attribute(each, 'RestrictEndDate')) ?? '9999') <= (day ?? ''))
       return [losing('end of the act before the day of its text', each)]
-    const isElsewhere = extent !== undefined && !/\b[EWS]\b|^(?:GB|UK)$/.test(extent) && each.standing === undefined
-    return isElsewhere ? [losing(`extent ${extent}`, each)] : []
+    const isElsewhere = extent !== undefined && whole.some((part) => !partsOf(extent).includes(part))
+    return isElsewhere && each.standing === undefined ? [losing(`extent ${extent}`, each)] : []
   })
 }
 

@@ -40,6 +40,8 @@ export interface Vocabulary {
   readonly apart: ReadonlySet<string>
   /** Elements that say by their name that their text is out of force. */
   readonly out: ReadonlyMap<string, Standing>
+  /** Elements that state whether the document is in force, and the attributes that do, or `text`. */
+  readonly status: ReadonlyMap<string, readonly string[]>
   /** What the values of an attribute say. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, Standing | 'in force'>>
   /** What an element says in another way. */

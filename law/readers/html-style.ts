@@ -19,6 +19,8 @@ const IN_USE =
 const BESIDE = /::?(?:before|after|marker)$/i
 /** Words and numbers that a rule puts beside a text. */
 const ADDS = /(?:^|;)\s*content\s*:[^;]*(?:["'][^"'\\;]*[\p{L}\p{N}]|counter|attr)/iu
+/** A line across the middle of a text. */
+const ACROSS = /(?=.*absolute)(?=.*top:(?:[45]\d%|calc|[\d.]+em))(?=.*(?:border|background|height:[12]px))/s
 /** Rules for print, for movements and for fonts say nothing of a page. */
 const SHOWN = /^@(?:media\s+(?:only\s+)?(?:all|screen)$|supports\b|layer\b)/i
 const ELSEWHERE = /^@(?:media\s+(?:only\s+)?(?:print|speech)|[\w-]*keyframes|font-face|page|counter-style|property)/i
@@ -84,8 +86,10 @@ function rulesOf(root: MarkupElement): readonly StyleRule[] {
 function readRules(root: MarkupElement): readonly StyleRule[] {
   const rules: StyleRule[] = []
   const add = (heads: readonly string[], written: string): void => {
+    const adds =
+      ADDS.test(written) || (heads.some((each) => BESIDE.test(each)) && ACROSS.test(written.replaceAll(' ', '')))
     const conditions = heads.filter((each) => each.startsWith('@'))
-    const stated = standingOfStyle(written) ?? (ADDS.test(written) ? 'unread' : undefined)
+    const stated = standingOfStyle(written) ?? (adds ? 'unread' : undefined)
     if (conditions.some((each) => ELSEWHERE.test(each))) return
     const applies = stated === undefined || conditions.every((each) => SHOWN.test(each))
     const standing = applies ? stated : 'unread'
@@ -95,7 +99,7 @@ function readRules(root: MarkupElement): readonly StyleRule[] {
     const selectors = inner.reduce((outer, own) => outer.flatMap((each) => own.map((one) => within(each, one))), first)
     for (const selector of selectors.map((each) => each.trim())) {
       const isBeside = BESIDE.test(selector)
-      if (IN_USE.test(selector) || isBeside !== ADDS.test(written)) continue
+      if (IN_USE.test(selector) || isBeside !== adds) continue
       rules.push({
         selector,
         matches: matcherOf(selector.replace(BESIDE, '')),

@@ -17,6 +17,7 @@ import {
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
 import { provisionKind, provisionMarks, SECTION, type ProvisionMark } from './provision-marks.ts'
+import { FORCE_NOTE } from './standing.ts'
 import { UnreadableFile, type MarkupTree } from './tree.ts'
 
 /** A heading that names a provision: `§ 433 …`, `Art 1`. */
@@ -218,7 +219,8 @@ function addParagraphs(
 ): void {
   let first = from
   const flush = (line: number): void => {
-    const isOmitted = isNotice && (decoded[starts[first] ?? 0] ?? '') === '>'
+    const quoted = decoded.slice(starts[first], starts[line])
+    const isOmitted = isNotice && quoted.startsWith('>') && !FORCE_NOTE.test(quoted)
     add(first, line, isOmitted ? { is: 'omitted', rule: 'notice of the publisher' } : { is: 'paragraph' })
   }
   for (let line = from; line <= to; line += 1) {

@@ -39,7 +39,9 @@ export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
     text.length > SHELL_CHARACTERS_MAX
       ? undefined
       : INSTEAD.exec(`${text} ${textOf(firstNamed(root, 'noscript')) ?? ''}`)?.[0]
-  const scripts = allNamed(root, 'script').some((each) => each.attributes.has('src') || writtenIn(each).trim() !== '')
+  const scripts = allNamed(root, 'script').some(
+    (each) => !/json/.test(attribute(each, 'type') ?? '') && (each.attributes.has('src') || /\S/.test(writtenIn(each))),
+  )
   const white = [...descendants(body)].filter((each) => isUnseen(each) && textOf(each) !== undefined)
   const closed = allNamed(body, 'details').filter((each) => !each.attributes.has('open'))
   return [

@@ -76,7 +76,7 @@ export function standingOfClasses(classes: string): Standing | undefined {
   for (const name of classes.split(/\s+/)) {
     if (HIDDEN_CLASS.test(name)) return 'hidden'
     const words: readonly string[] = name.split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u).map(foldKey)
-    if (words.includes('through') && words.includes('line')) return 'struck'
+    if (/\b(?:line through|cross out)\b/.test(words.join(' '))) return 'struck'
     for (const word of words) {
       const standing = CLASS_WORDS.get(word)
       if (standing !== undefined) return standing
@@ -92,13 +92,13 @@ const HIDES = new RegExp(
     String.raw`opacity:0*(?:\.0\d*)?(?:e.*)?%?|.*filter:.*opacity\(0\D.*`,
     String.raw`font-size:0+(?:\.0+)?[a-z%]*|font:[a-z-]*0[a-z%/].*`,
     String.raw`(?:-webkit-text-fill-)?color:(?:transparent|#(?:[\da-f]{3}0|[\da-f]{6}00)|\w+\((?:(?:[^,/]*,){3}|[^,/]*/)0*(?:\.0+)?%?\))`,
-    String.raw`(?:text-indent|left|right|top|bottom|margin(?:-\w+)?):-\d{3,}.*|clip-path:inset\((?:50|100)%\).*`,
+    String.raw`(?:text-indent|left|right|top|bottom|inset(?:-\w+)*|margin(?:-\w+)?):-\d{3,}.*|clip-path:inset\((?:50|100)%\).*`,
     String.raw`(?:transform:)?scale[\w]*[(:]0(?:\.0+)?(?:\D.*)?|(?:transform:)?translate\w*[(:].*-?\d{4,}.*`,
   ].join('|')})$`,
 )
 /** A declaration that may hide a text, and of which it is not read whether it does. */
 const MAY_HIDE =
-  /^(?:clip-path|(?:-webkit-)?mask[\w-]*|filter|transform|translate|scale|zoom|all|animation[\w-]*):(?!none|normal|initial|inherit|auto|1(?:00%)?$|rotate\([^,]*\)$)|^font-size:[01]?(?:\.\d+)?(?:px|pt)$|^(?:(?:max-)?(?:height|width)|line-height):0(?:[a-z%]+)?$|^(?:display|visibility|opacity|color|font(?:-size)?|text-decoration[\w-]*):.*(?:var|calc|env|attr)\(/
+  /^(?:clip-path|(?:-webkit-)?mask[\w-]*|filter|transform|translate|scale|zoom|all|animation[\w-]*):(?!none|normal|initial|inherit|auto|1(?:00%)?$|rotate\([^,]*\)$)|^background(?:-image)?:.*gradient\(.*transparent.*[45]\d%.*|^font-size:[01]?(?:\.\d+)?(?:px|pt)$|^(?:(?:max-)?(?:height|width)|line-height):0(?:[a-z%]+)?$|^(?:display|visibility|opacity|color|font(?:-size)?|text-decoration[\w-]*):.*(?:var|calc|env|attr)\(/
 
 export type Declaration = readonly [name: string, value: string]
 

@@ -4,8 +4,9 @@ import { MATHML } from './drawn.ts'
 import type { ReaderLoss } from './document.ts'
 import { dayIn, endIn, type Vocabulary } from './format.ts'
 import { roleNamed, rolesByName, type RoleLine } from './roles.ts'
-import { isNoText, STANDINGS, standingOfClasses, standingOfStyle, type Standing } from './standing.ts'
-import { wordSet, type MarkupElement } from './tree.ts'
+import { isNoText, saysGone, STANDINGS, standingOfClasses, standingOfStyle, type Standing } from './standing.ts'
+import STANDING from './names/standing.json' with { type: 'json' }
+import { attribute as valueOf, writtenIn, wordSet, type MarkupElement } from './tree.ts'
 
 /** The table of a format (`names/`): lists of names, separated by spaces. */
 interface FormatTable {
@@ -17,10 +18,13 @@ interface FormatTable {
   readonly roles?: Readonly<Record<string, string>>
   readonly apart?: string
   readonly struck?: string
+  /** Elements that state whether the document is in force, or their attributes: `name@attribute`. */
+  readonly status?: string
   /** By attribute: the values by what they say. */
   readonly values?: Readonly<Record<string, Partial<Record<Standing | 'in force', string>>>>
 }
 
+const NAMESPACES = wordSet(STANDING.namespaces)
 /** Attributes of every format of markup. */
 const COMMON = wordSet('lang space base id class style dir schemaLocation noNamespaceSchemaLocation')
 
@@ -29,7 +33,7 @@ const COMMON = wordSet('lang space base id class style dir schemaLocation noName
  * @param own roles that more than a name decides.
  */
 export function formatOf(
-  { elements, attributes, roles = {}, apart = '', struck = '', values = {} }: FormatTable,
+  { elements, attributes, roles = {}, apart = '', struck = '', status = '', values = {} }: FormatTable,
   named: readonly Iterable<string>[],
   ...own: readonly RoleLine[]
 ) {
@@ -40,6 +44,7 @@ export function formatOf(
     attributes: attributes === undefined ? undefined : new Set([...COMMON, ...attributes.split(' ')]),
     apart: wordSet(apart),
     out: byName(STANDINGS, { struck }),
+    status: new Map(status.split(' ').map((each) => [each.replace(/@.*/, ''), each.split('@').slice(1)])),
     values: new Map(Object.entries(values).map(([name, said]) => [name, byName([...STANDINGS, 'in force'], said)])),
   }
   return { roles: byRole, vocabulary }
@@ -80,7 +85,15 @@ export function markStanding(root: MarkupElement, vocabulary: Vocabulary): reado
   }
   /** Returns whether an element holds text. One that holds struck or hidden text alone is so itself. */
   function mark(element: MarkupElement, isApart: boolean): boolean {
-    element.standing = isApart ? struckOf(element, vocabulary) : statedStanding(element, vocabulary, lose)
+    element.standing = isApart
+      ? struckOf(element, vocabulary)
+      : statedStanding(element, vocabulary, lose, root.namespace)
+    for (const stated of vocabulary.status.get(element.name) ?? []) {
+      const name = valueOf(element, 'name', 'property', 'type') ?? ''
+      const value = stated === 'text' ? writtenIn(element) : valueOf(element, stated)
+      const said = STATUS_NAME.test(name) && value !== undefined && GONE_STATUS.exec(`${name} ${value}`)?.[0]
+      if (said) lose(`status of the act: ${said}`, element.line)
+    }
     const apart = isApart || vocabulary.apart.has(element.name)
     let [isShown, gone]: [boolean, Standing | undefined] = [false, undefined]
     for (const child of element.children) {
@@ -96,6 +109,10 @@ export function markStanding(root: MarkupElement, vocabulary: Vocabulary): reado
   return Array.from(losses, ([name, found]) => ({ name, ...found }))
 }
 
+/** What a document states of itself. */
+const GONE_STATUS = new RegExp(STANDING.gone_status, 'i')
+const STATUS_NAME = new RegExp(STANDING.status_names, 'i')
+
 /** Notes what is not understood, and the line where it stands. */
 type Lose = (name: string, line: number) => void
 
@@ -105,7 +122,7 @@ const SAYS_STANDING =
 /** Words of names that may say it: of classes and of kinds. */
 const MAY_SAY =
   /^(?:old|previous|former|historic(?:al)?|superseded|expired|ended|obsolete|future|pending|annulled|quashed|void|omit(?:ted)?|spent|lapsed|inactive|draft|proposed|strike|strikethrough|deleted|repealed|revoked|force)$/
-const NAMES_A_KIND = wordSet('class name type role kind rend outputclass Type Class')
+const NAMES_A_KIND = wordSet(STANDING.kinds)
 
 /** Whether a value, or the last step of an address, says that something is out of force. */
 export function saysStanding(value: string): boolean {
@@ -113,15 +130,24 @@ export function saysStanding(value: string): boolean {
 }
 
 function maySay(attribute: string, value: string): boolean {
-  if (SAYS_STANDING.test(value)) return true
-  const words = NAMES_A_KIND.has(attribute) ? value.split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u) : []
+  if (SAYS_STANDING.test(value) || (attribute === 'title' && saysGone(`: ${value}`))) return true
+  // The style of letters may be old.
+  const kind = value.replaceAll(/\b[\w-]+-style\b/g, '')
+  const words = NAMES_A_KIND.has(attribute) ? kind.split(/[^\p{L}]+|(?<=\p{Ll})(?=\p{Lu})/u) : []
   return words.some((word) => MAY_SAY.test(foldKey(word)))
 }
 
-function statedStanding(element: MarkupElement, vocabulary: Vocabulary, lose: Lose): Standing | undefined {
-  const { elements, attributes, out, values } = vocabulary
-  const { name, line } = element
-  if (!elements.has(name) && element.namespace !== MATHML) lose(`element ${name}`, line)
+/** @param home the namespace of the document: names of another one are not its own. */
+function statedStanding(
+  element: MarkupElement,
+  vocabulary: Vocabulary,
+  lose: Lose,
+  home: string,
+): Standing | undefined {
+  const { elements, attributes, out, values, apart } = vocabulary
+  const { name, line, namespace } = element
+  const isKnownName = elements.has(name) && (namespace === home || NAMESPACES.has(namespace) || apart.has(name))
+  if (!isKnownName && namespace !== MATHML) lose(`element ${name}`, line)
   let found = out.get(name) ?? vocabulary.standingOf?.(element)
   for (const [attribute, written] of element.attributes) {
     const value = written.trim()
@@ -134,10 +160,17 @@ function statedStanding(element: MarkupElement, vocabulary: Vocabulary, lose: Lo
     if (stated === undefined) {
       const isKnown = table === undefined && isNamed(attribute, attributes)
       if (!isKnown && table === undefined) lose(`attribute ${attribute}`, line)
-      else if (!isKnown || maySay(attribute, value)) lose(`${attribute}="${value.slice(0, 40)}"`, line)
+      else if (!isKnown || (maySay(attribute, value) && !isLink(element)))
+        lose(`${attribute}="${value.slice(0, 40)}"`, line)
     } else if (stated !== 'in force') found ??= stated
   }
   return found
+}
+
+/** Whether it holds links alone: they lead to the previous page, or to an old one. */
+function isLink({ name, children }: MarkupElement): boolean {
+  const shown = children.filter((each) => each.kind === 'element' || /\S/.test(each.value))
+  return name === 'a' || (shown.length > 0 && shown.every((each) => each.kind === 'element' && isLink(each)))
 }
 
 /** Of data about the document, what is struck or hidden alone is none. */
@@ -148,16 +181,13 @@ function struckOf({ name, attributes }: MarkupElement, { out }: Vocabulary): Sta
   return out.get(name) ?? shown
 }
 
+const NAMES_STANDING = new RegExp(STANDING.attribute_names, 'i')
+
 /** Attributes that begin with `data-` and `aria-` have any name in HTML, but none that speaks of standing. */
 function isNamed(attribute: string, attributes: ReadonlySet<string> | undefined): boolean {
-  if (attributes === undefined || attributes.has(attribute)) return true
-  const isOpen = attributes.has('data-*') && /^(?:data|aria|xmlns)[-:]|^(?:on|v|ng)[a-z-]/.test(attribute)
-  return (
-    isOpen &&
-    !/repeal|delet|struck|strike|revok|in-?force|prospect|suspend|status|valid|expir|until|effective|-end|(?:^v|^ng)-(?:show|hide|if|else)/i.test(
-      attribute,
-    )
-  )
+  if (attributes?.has(attribute) === true) return true
+  const isOpen = attributes?.has('data-*') !== false && /^(?:data|aria|xmlns)[-:]|^(?:on|v|ng)[a-z-]/.test(attribute)
+  return (attributes === undefined || isOpen) && !NAMES_STANDING.test(attribute)
 }
 
 /** What the attributes say that hide or strike text in every format. */
@@ -166,6 +196,7 @@ function presented(attribute: string, value: string): Standing | 'unread' | unde
     case 'style':
       return standingOfStyle(value)
     case 'class':
+    case 'Class':
       return standingOfClasses(value)
     case 'hidden':
       return value === 'false' ? undefined : 'hidden'

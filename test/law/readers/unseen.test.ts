@@ -33,6 +33,7 @@ const HIDES = [
   '-webkit-text-fill-color:transparent',
   'text-indent:-9999px',
   'left:-999em',
+  'inset:-9999px',
   'transform:scale(0)',
   'transform:translateX(-9999px)',
   'clip:rect(1px,1px,1px,1px)',
@@ -63,6 +64,9 @@ describe('a page', () => {
     '<details><summary>Old</summary><p>zqgone</p></details>',
     '<h2>Section 5 Boats [Repealed]</h2><p>zqgone boats pay a fee to the keeper.</p>',
     '<p>z\u0336zqgone</p>',
+    '<style>.a::after{content:"";position:absolute;top:50%;border-top:1px solid}</style><p class="a">zqgone</p>',
+    '<meta name="status" content="no longer in force"><p>zqgone</p>',
+    '<script type="application/ld+json">{"legislationLegalForce":"NotInForce"}</script><p>zqgone</p>',
   ])('loses by name what may hide a text: %s', async (body) => {
     expect((await found(page('', body))).losses).toHaveLength(1)
   })
@@ -133,6 +137,13 @@ const clml = (metadata: string, attributes: string): string =>
 test.each([
   [akn('', 'end="#e1"'), []],
   [akn('', 'end="#e9"'), ['period of unknown times']],
+  [akn('<workflow><step outcome="#repealed"/></workflow>', ''), ['status of the act: repealed']],
+  [
+    akn('<note eId="n"><p>Section 2 is void.</p></note>', '').replace('zqgone', 'zqgone<noteRef href="#n"/>'),
+    ['note on force far from its text'],
+  ],
+  [akn('', 'xmlns:x="urn:x"').replace('zqgone', '<x:span>zqgone</x:span>'), ['element span']],
+  [akn('', '').replace('zqgone', '<old>zqgone</old>'), ['element old']],
   [akn(ended('forceMod', 'endOfForce'), ''), ['text that a modification has ended']],
   [akn(ended('textualMod', 'repeal'), ''), ['text that a modification has ended']],
   [akn(ended('textualMod', 'repeal').replace('#s2', '/akn/a/act/1~s2'), ''), ['text that a modification has ended']],
@@ -147,6 +158,7 @@ test.each([
     ['period of unknown times'],
   ],
   [clml('', 'RestrictExtent="N.I."'), ['extent N.I.']],
+  [clml('<DocumentStatus Value="repealed"/>', ''), ['status of the act: repealed']],
   [
     clml('<UnappliedEffects><UnappliedEffect Type="repealed"/></UnappliedEffects>', ''),
     ['change that the publisher has not made in the text'],
