@@ -1,11 +1,12 @@
 import { decideOn } from '#core/domain/decision.ts'
 import { words } from '#core/index/analysis/words.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { askModes, servedMode, type AskContext, type QuestionInput } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import EVERYDAY from './everyday-questions.json' with { type: 'json' }
 import { fitDecision, scoredBy, type Decision, type DecisionOptions } from './figures.ts'
-import { maskedQuestions } from './masked.ts'
 import type { Outcome } from './outcomes.ts'
 import type { Refused } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './questions.ts'
@@ -87,4 +88,42 @@ function drawnTexts(items: readonly { readonly text: string }[]): readonly strin
     ...list(each / 4, (at) => word(at, between(100, 1_000))),
     ...list(vocabulary.length === 0 ? 0 : each, () => drawn(vocabulary, between(5, 15)).join(' ')),
   ]
+}
+
+/**
+ * Returns the answerable questions without their evidence: rows of a relevant passage, of an equal text, and of the same
+ * provision in other revisions are left out of the search. No passage answers them.
+ * @param passages of the version in row order; they are read twice.
+ */
+async function maskedQuestions<Q extends QueryWithQrels>(
+  questions: readonly Q[],
+  passages: () => AsyncIterable<PassageRecord>,
+) {
+  const answerable = questions.filter((question) => question.answerable === true)
+  const relevant = new Set(answerable.flatMap(({ qrels }) => [...qrels.keys()]))
+  /** By the id of a relevant passage, what it is known by. */
+  const keysOf = new Map<string, string[]>()
+  let rows = 0
+  for await (const passage of passages()) {
+    rows += 1
+    if (!relevant.has(passage.source_id)) continue
+    keysOf.set(passage.source_id, [...(keysOf.get(passage.source_id) ?? []), ...keysIn(passage)])
+  }
+  const rowsOf = new Map([...keysOf.values()].flat().map((key) => [key, new Set<number>()]))
+  let row = 0
+  for await (const passage of passages()) {
+    for (const key of keysIn(passage)) rowsOf.get(key)?.add(row)
+    row += 1
+  }
+  return answerable.map((question) => {
+    const onlyRows = Buffer.alloc(Math.ceil(rows / 8), 255)
+    for (const source of question.qrels.keys())
+      for (const key of keysOf.get(source) ?? [])
+        for (const at of rowsOf.get(key) ?? []) onlyRows[at >> 3] = (onlyRows[at >> 3] ?? 0) & ~(1 << (at & 7))
+    return { ...question, onlyRows }
+  })
+}
+
+function keysIn({ source_id: source, provision, text }: PassageRecord): readonly string[] {
+  return [`id ${source}`, `provision ${provision}`, `text ${sha256(text).toString('hex')}`]
 }

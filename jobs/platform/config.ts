@@ -104,6 +104,7 @@ export const JOBS_VARIABLES = {
   },
 } as const satisfies Record<string, Variable<unknown>>
 
+/** A command reads only those that it uses, so that listing keys needs no secret. */
 export const OPERATOR_VARIABLES = {
   DATABASE_URL,
   REDIS_URL,
@@ -198,11 +199,6 @@ function signingFaults({
   return publicKeys.some((key) => key.equals(own))
     ? []
     : ['MANIFEST_PRIVATE_KEY belongs to no key of MANIFEST_PUBLIC_KEY: add its public key to that list']
-}
-
-/** A command reads only the `OPERATOR_VARIABLES` that it uses, so that listing keys needs no secret. */
-export function operatorConfig<V extends Variables>(variables: V, environment: NodeJS.ProcessEnv): ConfigOf<V> {
-  return readConfig(variables, environment)
 }
 
 /** What a command needs that parses; no secret of keys or providers. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { openDatabase, type Database } from '#core/db/pool.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
-import type { ConfigOf, Variables } from '#core/platform/config.ts'
+import { readConfig, type ConfigOf, type Variables } from '#core/platform/config.ts'
 import { createLog, type Log } from '#core/platform/log.ts'
-import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/platform/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { OPERATOR_BOUNDS, type Operator } from '../actions/operator.ts'
 import { parseInput } from './command.ts'
 import type { Group, Help, Input, OperatorCommand, Output, Shown, Verb } from './command.ts'
@@ -149,5 +149,5 @@ export async function assertDatabaseAnswers(url: string, log: Log): Promise<void
 }
 
 function configOf<V extends Variables>({ console }: OperatorCommand, variables: V | undefined): ConfigOf<V> {
-  return operatorConfig<Variables>(variables ?? {}, console.environment) as ConfigOf<V>
+  return readConfig<Variables>(variables ?? {}, console.environment) as ConfigOf<V>
 }

@@ -58,8 +58,7 @@ const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{
   [['exposure'], () => import('./exposure.ts')],
   [['fingerprints'], () => import('./fingerprints.ts')],
   [['audit'], () => import('./audit.ts')],
-  [['backup'], () => import('./backup.ts')],
-  [['restore'], () => import('./restore.ts')],
+  [['backup', 'restore'], () => import('./backup.ts')],
   [['completion'], () => Promise.resolve({ commands: completion })],
 ]
 

@@ -1,7 +1,7 @@
 import { credentials } from '@grpc/grpc-js'
 import { createLog } from '#core/platform/log.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import { operatorConfig } from '#jobs/platform/config.ts'
+import { readConfig } from '#core/platform/config.ts'
 import { knowledgeBaseNamed, organizationNamed } from '#operator/actions/names.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { RERUN_VARIABLES, rerunDeps } from '#operator/commands/rerun.ts'
@@ -25,7 +25,7 @@ export async function openPage(
   { corpus, organization, apiKey }: Asks,
 ) {
   const variables = operatorVariables(settings, operatorUrl, operator.actor)
-  const rerun = rerunDeps(operator.database, operatorConfig(RERUN_VARIABLES, variables))
+  const rerun = rerunDeps(operator.database, readConfig(RERUN_VARIABLES, variables))
   const { id: organizationId } = await organizationNamed(operator.database, organization)
   const { id: knowledgeBaseId } = await knowledgeBaseNamed(operator.database, corpus.slug)
   const client = openSearchNodeClient(searchNode.address, credentials.createInsecure())
