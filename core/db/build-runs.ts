@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
-import { BUILD_STATES, type BuildFence } from './builds.ts'
+import { BUILD_STATES, fenceSchema, type BuildFence } from './builds.ts'
 import { execute, oneRowOf, rowOf, rowsOf } from './rows.ts'
 
 /** The runs of a build. Each statement that ends a run holds its fence, so a run that was overtaken changes nothing. */
@@ -27,8 +27,6 @@ export const lockBuild = rowOf(lockedBuildSchema)<[id: string]>`
     (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as silent_ms,
     greatest(0, coalesce(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0))::float8 as wait_ms
   from builds where id = $1 for update`
-
-const fenceSchema: z.ZodType<BuildFence> = z.object({ buildId: z.uuid(), attempt: z.int() })
 
 /** Begins a run of a build whose lock is held. Every later write of this run must still hold the fence. */
 export const beginAttempt = oneRowOf(fenceSchema)<[id: string]>`

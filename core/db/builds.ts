@@ -54,10 +54,8 @@ export const readBuildStarter = rowOf(starterSchema)<[id: string]>`
   where b.id = $1`
 
 /** The build and the attempt that a run may write to. */
-export interface BuildFence {
-  readonly buildId: string
-  readonly attempt: number
-}
+export const fenceSchema = z.object({ buildId: z.uuid(), attempt: z.int() }).readonly()
+export type BuildFence = z.infer<typeof fenceSchema>
 
 export interface BuildProgress {
   readonly stage: string

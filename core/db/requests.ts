@@ -1,19 +1,9 @@
 import { z } from 'zod'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { filtersSchema } from '#core/domain/search.ts'
 import { groundsSchema } from './reservations.ts'
 import { changes, oneRowOf, rowOf, rowsOf, valueOf } from './rows.ts'
-
-const values = z.array(z.string())
-const filters = z.object({
-  languages: values,
-  jurisdictions: values,
-  subjects: values,
-  anySubject: z.boolean(),
-  verificationStatuses: values,
-  inForceOn: z.string(),
-  documents: values,
-})
 
 /** The record of one admitted request, as an operator looks it up. Texts of query and passages are in no table. */
 const requestRow = z.object({
@@ -36,7 +26,7 @@ const requestRow = z.object({
   profile_id: z.uuid().nullable(),
   /** UTC day. */
   in_force_on: z.string(),
-  filters: z.object({ request: filters, entitlement: filters }),
+  filters: z.object({ request: filtersSchema, entitlement: filtersSchema }),
   idempotency_key: z.boolean(),
   admitted_at: z.date(),
   finished_at: z.date().nullable(),

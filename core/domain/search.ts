@@ -1,21 +1,28 @@
+import { z } from 'zod'
+
 /**
  * Query and result of a search in the project's own types. `core/rpc` and `search-node/wire.ts` convert them to the
  * messages of the proto.
  */
 
+const values = z.array(z.string()).readonly()
+
 /** Values within one list are alternatives; all lists must match. A value that a list does not name is not served. */
-export interface Filters {
-  readonly languages: readonly string[]
-  readonly jurisdictions: readonly string[]
-  /** Ignored if `anySubject`; empty allows nothing. */
-  readonly subjects: readonly string[]
-  readonly anySubject: boolean
-  readonly verificationStatuses: readonly string[]
-  /** UTC day, YYYY-MM-DD, on which a revision must be in force; '': any day. */
-  readonly inForceOn: string
-  /** Document ids; empty: any document. */
-  readonly documents: readonly string[]
-}
+export const filtersSchema = z
+  .object({
+    languages: values,
+    jurisdictions: values,
+    /** Ignored if `anySubject`; empty allows nothing. */
+    subjects: values,
+    anySubject: z.boolean(),
+    verificationStatuses: values,
+    /** UTC day, YYYY-MM-DD, on which a revision must be in force; '': any day. */
+    inForceOn: z.string(),
+    /** Document ids; empty: any document. */
+    documents: values,
+  })
+  .readonly()
+export type Filters = z.infer<typeof filtersSchema>
 
 /** What is withdrawn of one document: one passage, else the provisions that are named, else all of it. */
 export interface Withdrawn {
@@ -144,7 +151,7 @@ export interface NodeStatus {
 export interface VersionRef {
   readonly versionId: string
   /** SHA-256 of its manifest. */
-  readonly manifestDigest: Uint8Array
+  readonly manifestDigest: Buffer
   /** A node that has it loaded verifies its files again. */
   readonly verify?: boolean
 }

@@ -36,11 +36,12 @@ function createCaptureCosts() {
 
 export const captureCosts = createCaptureCosts()
 
-interface ScheduledCaptureDeps {
+export interface ScheduledCaptureDeps {
   readonly database: Database
   readonly buildQueue: JobQueue
   /** Heap limit of a capture's process. */
   readonly buildHeapMb: number
+  /** Of the processes of captures and builds; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
   readonly notified: Notified
   readonly log: Log

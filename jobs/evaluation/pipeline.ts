@@ -5,7 +5,8 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { embeddingOf } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { decides, type ProfileParameters, type ReaderParameters } from '#core/domain/retrieval-profile.ts'
-import { NoSearchNodeError, prepareOnLiveNodes, type PreparedVersion } from '#jobs/platform/search-nodes.ts'
+import type { VersionRef } from '#core/domain/search.ts'
+import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import type { Rewriter } from '#core/rewriting/rewriter.ts'
 import { unlessDamaged } from './altered-candidate.ts'
 import { embedOnce, servedOf, type AskRecordsContext } from './ask.ts'
@@ -24,7 +25,7 @@ import type { Measured } from './report.ts'
 import type { NoteSourceIds } from './source-ids.ts'
 
 /** The reader and the rewriter are those of the profile. Their order and decision are measured where they are given. */
-export interface EvaluationInput extends PreparedVersion, AskRecordsContext {
+export interface EvaluationInput extends VersionRef, AskRecordsContext {
   readonly knowledgeBase: string
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { openSearchNodes } from '#core/rpc/search-nodes.ts'
 import { openSearchNodeClient, isGrpcError, type SearchNodeClient } from '#core/rpc/search-client.ts'
-import type { NodeStatus } from '#core/domain/search.ts'
+import type { NodeStatus, VersionRef } from '#core/domain/search.ts'
 import type { Log } from '#core/platform/log.ts'
 import { clientCredentials, type TransportSettings } from '#core/rpc/transport.ts'
 import { JOB_BOUNDS } from './bounds.ts'
@@ -13,14 +13,6 @@ export function followSearchNodes(config: TransportSettings & { readonly SEARCH_
     close: (node) => node.close(),
     log,
   })
-}
-
-/** A version, as search nodes load it. */
-export interface PreparedVersion {
-  readonly versionId: string
-  readonly manifestDigest: Buffer
-  /** A node that has it loaded verifies its files again. */
-  readonly verify?: boolean
 }
 
 /** Temporary failure, independent of the corpus: search nodes may return, so the build is retried. */
@@ -50,7 +42,7 @@ export async function statusOf(node: SearchNodeClient): Promise<NodeStatus | und
  */
 export async function prepareOnLiveNodes(
   nodes: readonly SearchNodeClient[],
-  version: PreparedVersion,
+  version: VersionRef,
   signal?: AbortSignal,
 ) {
   const loaded: SearchNodeClient[] = []
@@ -72,7 +64,7 @@ export async function prepareOnLiveNodes(
   return { loaded, unreachable, failed }
 }
 
-export async function prepareOn(node: SearchNodeClient, version: PreparedVersion, signal?: AbortSignal): Promise<void> {
+export async function prepareOn(node: SearchNodeClient, version: VersionRef, signal?: AbortSignal): Promise<void> {
   await node.prepareVersion(
     { versionId: version.versionId, manifestDigest: version.manifestDigest, verify: version.verify ?? false },
     RPC_BOUNDS.prepareTimeoutMs,

@@ -2,25 +2,21 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { UnrecoverableError, WaitingError, Worker, type Job, type Processor, type WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
-import type { SignedStore } from '#core/index/format/store.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { QUEUE_PREFIX, jobSpan, type JobPayload, type LedgerJobPayload } from '#core/queues/ledger-queue.ts'
-import type { EngineSettings } from '#core/engine/settings.ts'
 import { copyAudit } from '#core/limits/confirmed.ts'
-import type { Counters } from '#core/limits/counters.ts'
-import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { JOB_BOUNDS } from '../platform/bounds.ts'
-import { activate } from '../activate/pipeline.ts'
+import { activate, type ActivateDeps } from '../activate/pipeline.ts'
 import { processBuild, removeFailed, endLostRuns } from '../version-build/process.ts'
-import { captureScheduled, keepCaptureSchedules, tellOfBuild, type Notified } from '../capture/schedule.ts'
+import { captureScheduled, keepCaptureSchedules, tellOfBuild, type ScheduledCaptureDeps } from '../capture/schedule.ts'
 import { keepServingList, reconcile, requeue, requeueTraces } from './maintenance/reconcile.ts'
 import { startPeriodic, type PeriodicTask } from './maintenance/periodic.ts'
-import { sweep } from './maintenance/sweep.ts'
+import { sweep, type SweepDeps } from './maintenance/sweep.ts'
 import { measureDrift, type Drifts } from './maintenance/canaries.ts'
 import type { RewriterSettings } from '#core/rewriting/rewriter.ts'
-import { collectGarbage } from './maintenance/collect-garbage.ts'
+import { collectGarbage, type GarbageCollectionDeps } from './maintenance/collect-garbage.ts'
 import { openQueue, type JobQueue, type QueueName } from '../platform/queues.ts'
 import { writeTrace } from '../trace/pipeline.ts'
 import { z } from 'zod'
@@ -28,33 +24,16 @@ import { appendLedgerEntries } from '#core/db/ledger.ts'
 import { forgetCaptures } from '#core/db/sources.ts'
 import { forgetGrounds, forgetIdempotencyKeys } from '#core/db/requests.ts'
 
-export interface JobsDeps {
-  readonly database: Database
+export interface JobsDeps
+  extends ActivateDeps, SweepDeps, GarbageCollectionDeps, Omit<ScheduledCaptureDeps, 'buildQueue'> {
   readonly redis: Redis
-  readonly store: SignedStore
-  /** Those of SEARCH_NODES, which change. */
-  readonly nodes: readonly SearchNodeClient[]
-  readonly counters: Pick<Counters, 'nowMs'>
-  readonly settlement: Pick<Settlement, 'refundOverdue'>
-  /** Signs the version chain; Ed25519, PKCS #8. */
-  readonly privateKeyDer: Buffer
-  readonly traceDir: string
-  /** Who is told of captures that changed or failed, and of their candidates. */
-  readonly notified: Notified
   readonly buildConcurrency: number
-  readonly buildHeapMb: number
-  readonly vectorCacheBytesMax: number
-  /** The cluster of builds for the engine `opensearch`. */
-  readonly engine: EngineSettings
   /** The endpoint of rewriters, and what is known of their drift. */
   readonly rewriting: RewriterSettings
   readonly drifts: Drifts
   /** Nothing is begun while it returns a reason, such as a wrong clock. */
   readonly held: () => string | undefined
   readonly onTaskDone: (task: string) => void
-  readonly log: Log
-  /** Environment of these processes; the worker's own if absent. */
-  readonly environment?: NodeJS.ProcessEnv
 }
 
 export type Jobs = Awaited<ReturnType<typeof startJobs>>

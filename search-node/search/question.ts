@@ -5,12 +5,7 @@ import { inverseFrequency } from '#core/index/lexical/idf.ts'
 import type { Question, QuestionPair, QuestionWord, TokenStatistics } from './interfaces.ts'
 
 /** Statistics of a word of a question in a version. */
-export interface WordStatistics {
-  readonly word: string
-  readonly idf: number
-  /** Rows of the version that hold it. */
-  readonly frequency: number
-}
+type WordStatistics = Pick<QuestionWord, 'word' | 'idf' | 'frequency'>
 
 /**
  * It and what it calls loop instead of passing callbacks: V8 drops the machine code of a callback that each question

@@ -8,7 +8,8 @@ import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { knowledgeBaseNamed } from '#operator/actions/names.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
-import { prepareOn, type PreparedVersion } from '#jobs/platform/search-nodes.ts'
+import { prepareOn } from '#jobs/platform/search-nodes.ts'
+import type { VersionRef } from '#core/domain/search.ts'
 import { MANIFEST_FILE, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
 import { addEntitledProfile } from '#operator/actions/entitlements.ts'
 import { exclusively, withoutGuards } from '#test/support/postgres.ts'
@@ -83,7 +84,7 @@ export async function copyKnowledgeBase(from: string, slug: string): Promise<{ r
   return { versionId }
 }
 
-async function loadOnNodes(version: PreparedVersion): Promise<void> {
+async function loadOnNodes(version: VersionRef): Promise<void> {
   await Promise.all(
     service.searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, version))),
   )

@@ -10,11 +10,11 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/manifest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createReader, type Reader, type ReaderSettings } from '#core/reading/reader.ts'
-import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
+import type { VersionRef } from '#core/domain/search.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { unlessDamaged } from '#jobs/evaluation/altered-candidate.ts'
 
-export interface ActiveVersion extends PreparedVersion {
+export interface ActiveVersion extends VersionRef {
   readonly facets: Facets
   readonly profile: ProfileParameters
   /** Undefined: it has no vectors. */

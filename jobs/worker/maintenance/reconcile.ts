@@ -9,7 +9,8 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import { prepareOn, reasonOf, statusOf, type PreparedVersion } from '#jobs/platform/search-nodes.ts'
+import type { VersionRef } from '#core/domain/search.ts'
+import { prepareOn, reasonOf, statusOf } from '#jobs/platform/search-nodes.ts'
 import { listTraced, newestLinks } from '#core/db/version-chain.ts'
 import { enqueueActivation, enqueueBuild, enqueueTrace, type JobQueue } from '#jobs/platform/queues.ts'
 import { TRACE_BOUNDS } from '#jobs/trace/bounds.ts'
@@ -45,7 +46,7 @@ async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | und
   )
 }
 
-async function loadMissing({ node, log }: ReconcileDeps, missing: readonly PreparedVersion[], signal?: AbortSignal) {
+async function loadMissing({ node, log }: ReconcileDeps, missing: readonly VersionRef[], signal?: AbortSignal) {
   let loadedAll = true
   for (const version of missing) {
     const about = { node: node.address, version_id: version.versionId }

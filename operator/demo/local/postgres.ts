@@ -18,7 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isReachable, createDatabaseIfAbsent, provisionLogins, type LoginUrls } from '#core/db/provision.ts'
 import { migrate } from '#core/db/schema.ts'
 import { freePort, LocalProcessError, outputOf, SERVER_ENVIRONMENT, startServer } from './supervised-process.ts'
-import type { OnSpawn, SystemUser } from './supervised-process.ts'
+import type { ServerOptions, SystemUser } from './supervised-process.ts'
 
 const STOP_TIMEOUT_MS = 30_000
 const PREVIOUS_SERVER_TIMEOUT_MS = 10_000
@@ -35,14 +35,9 @@ const SERVER_SETTINGS = {
   log_min_messages: 'warning',
 } as const
 
-export interface PostgresOptions {
-  readonly folder: string
+interface PostgresOptions extends ServerOptions {
   /** A free one if absent. */
   readonly port?: number
-  readonly settings?: Readonly<Record<string, string>>
-  readonly onLog?: (line: string) => void
-  /** Called with the stop function as soon as the server process runs, long before it is ready. */
-  readonly onSpawn?: OnSpawn
   /** Time allowed for a previous server, whose parent has just ended, to stop. */
   readonly previousServerTimeoutMs?: number
 }

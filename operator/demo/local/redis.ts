@@ -4,20 +4,11 @@ import { join, resolve } from 'node:path'
 import { Redis } from 'ioredis'
 import { installDebianPackage } from './debian-package.ts'
 import { freePort, LocalProcessError, outputOf, SERVER_ENVIRONMENT, startServer } from './supervised-process.ts'
-import type { OnSpawn, SupervisedProcess } from './supervised-process.ts'
+import type { ServerOptions, SupervisedProcess } from './supervised-process.ts'
 
 const STOP_TIMEOUT_MS = 10_000
 const INSTALL_TIMEOUT_MS = 600_000
 const FALLBACK_PACKAGE = 'redis-memory-server@0.17.1'
-
-export interface RedisOptions {
-  readonly folder: string
-  readonly onLog?: (line: string) => void
-  /** Called with the stop function as soon as a server process runs, before it is ready, and again after `restart`. */
-  readonly onSpawn?: OnSpawn
-  /** Further settings of the server, or other values, by their names in redis.conf. */
-  readonly settings?: Readonly<Record<string, string>>
-}
 
 export type LocalRedis = Awaited<ReturnType<typeof startRedis>>
 
@@ -26,7 +17,7 @@ export type LocalRedis = Awaited<ReturnType<typeof startRedis>>
  * missing. The settings match production: no eviction, and a crash loses at most one second of writes.
  * @throws LocalProcessError naming what to install.
  */
-export async function startRedis(options: RedisOptions) {
+export async function startRedis(options: ServerOptions) {
   const folder = resolve(options.folder)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const installed = (): string | undefined =>
@@ -58,7 +49,7 @@ function urlOf(port: number, database: number): string {
   return `redis://127.0.0.1:${port}/${database}`
 }
 
-async function launchRedis(program: string, folder: string, port: number, logFile: string, options: RedisOptions) {
+async function launchRedis(program: string, folder: string, port: number, logFile: string, options: ServerOptions) {
   const settings = {
     bind: '127.0.0.1',
     port: String(port),

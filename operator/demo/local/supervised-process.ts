@@ -19,6 +19,15 @@ export type SupervisedProcess = ReturnType<typeof startSupervised>
 /** Receives the stop function of a process that was just started, so that it is stopped even if it never gets ready. */
 export type OnSpawn = (stop: () => Promise<unknown>) => void
 
+export interface ServerOptions {
+  readonly folder: string
+  /** Further settings of the server, or other values, by their names in its configuration. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly onLog?: (line: string) => void
+  /** Called as soon as the server process runs, long before it is ready, and again after a restart. */
+  readonly onSpawn?: OnSpawn
+}
+
 export interface SupervisedProcessOptions {
   readonly name: string
   readonly command: readonly string[]
