@@ -106,21 +106,21 @@ export const RULES: readonly Rule[] = [
       'command line, a client nothing of the service, and nothing but tests imports tests and clients',
     breaches: boundaryBreaches,
     bad: [
-      { path: 'core/limits.ts', text: "import { gatewayConfig } from '#gateway/config.ts'" },
-      { path: 'core/db/pool.ts', text: "import type { Stage } from '#jobs/version-build/stage.ts'" },
-      { path: 'gateway/app.ts', text: "import {\n  a,\n  b,\n} from '#search-node/versions.ts'" },
-      { path: 'search-node/threads/pool.ts', text: "export { plan } from '#jobs/platform/queues.ts'" },
-      { path: 'jobs/worker/main.ts', text: "const { start } = await import('#gateway/app.ts')" },
-      { path: 'jobs/version-build/pipeline.ts', text: "import { startRedis } from '#operator/demo/local/redis.ts'" },
-      { path: 'core/index/references/reader.ts', text: "import { parseReference } from '#law/citations/parser.ts'" },
-      { path: 'law/import/passage/stage.ts', text: "import { buildQueue } from '#jobs/platform/queues.ts'" },
-      { path: 'law/citations/parser.ts', text: "import { readDocument } from '../readers/read.ts'" },
-      { path: 'search-node/search/question.ts', text: "import { readDocument } from '#law/readers/read.ts'" },
-      { path: 'gateway/retrieve/narrow.ts', text: "import { referencesIn } from '#law/citations/parser.ts'" },
-      { path: 'operator/demo/main.ts', text: "import { startSearchNode } from '#search-node/node.ts'" },
-      { path: 'gateway/main.ts', text: "import '#test/support/servers.ts'" },
-      { path: 'gateway/openapi.ts', text: "import { EvidenceClient } from '#clients/typescript/index.ts'" },
-      { path: 'clients/typescript/index.ts', text: "import { sha256 } from '../../core/platform/digest.ts'" },
+      ['core/limits.ts', "import { gatewayConfig } from '#gateway/config.ts'"],
+      ['core/db/pool.ts', "import type { Stage } from '#jobs/version-build/stage.ts'"],
+      ['gateway/app.ts', "import {\n  a,\n  b,\n} from '#search-node/versions.ts'"],
+      ['search-node/threads/pool.ts', "export { plan } from '#jobs/platform/queues.ts'"],
+      ['jobs/worker/main.ts', "const { start } = await import('#gateway/app.ts')"],
+      ['jobs/version-build/pipeline.ts', "import { startRedis } from '#operator/demo/local/redis.ts'"],
+      ['core/index/references/reader.ts', "import { parseReference } from '#law/citations/parser.ts'"],
+      ['law/import/passage/stage.ts', "import { buildQueue } from '#jobs/platform/queues.ts'"],
+      ['law/citations/parser.ts', "import { readDocument } from '../readers/read.ts'"],
+      ['search-node/search/question.ts', "import { readDocument } from '#law/readers/read.ts'"],
+      ['gateway/retrieve/narrow.ts', "import { referencesIn } from '#law/citations/parser.ts'"],
+      ['operator/demo/main.ts', "import { startSearchNode } from '#search-node/node.ts'"],
+      ['gateway/main.ts', "import '#test/support/servers.ts'"],
+      ['gateway/openapi.ts', "import { EvidenceClient } from '#clients/typescript/index.ts'"],
+      ['clients/typescript/index.ts', "import { sha256 } from '../../core/platform/digest.ts'"],
     ],
   },
   {
@@ -132,13 +132,10 @@ export const RULES: readonly Rule[] = [
           ? [`${file.path} holds SQL: move the statement to core/db`]
           : [],
     bad: [
-      {
-        path: 'gateway/retrieve/record.ts',
-        text: 'const RECORD = `\n  insert into ledger (request_id)\n  values ($1)`',
-      },
-      { path: 'jobs/worker/append-ledger.ts', text: "await pool.query('select request_id from reservations')" },
-      { path: 'core/limits/epochs.ts', text: "const NEXT = 'UPDATE limit_epochs SET epoch = $1'" },
-      { path: 'gateway/access-cache.ts', text: "client.query('listen access_changed')" },
+      ['gateway/retrieve/record.ts', 'const RECORD = `\n  insert into ledger (request_id)\n  values ($1)`'],
+      ['jobs/worker/append-ledger.ts', "await pool.query('select request_id from reservations')"],
+      ['core/limits/epochs.ts', "const NEXT = 'UPDATE limit_epochs SET epoch = $1'"],
+      ['gateway/access-cache.ts', "client.query('listen access_changed')"],
     ],
   },
   {
@@ -148,11 +145,11 @@ export const RULES: readonly Rule[] = [
         ? matches(OWN_BOUND, file, 'declares a bound of its own: move it to the bounds.ts of its domain')
         : [],
     bad: [
-      { path: 'gateway/retrieve/admit.ts', text: 'const ATTEMPT_PAUSE_MS = 25' },
-      { path: 'search-node/server.ts', text: 'export const CALLS_MAX = 1_000' },
-      { path: 'search-node/threads/pool.ts', text: 'const YOUNG_GENERATION_MB: number = 16' },
-      { path: 'core/queues/ledger-queue.ts', text: "import x from 'y'\n\nconst WAIT_SECONDS = 0.5" },
-      { path: 'jobs/platform/queues.ts', text: 'const EVENT_BYTES = 4 * 1024' },
+      ['gateway/retrieve/admit.ts', 'const ATTEMPT_PAUSE_MS = 25'],
+      ['search-node/server.ts', 'export const CALLS_MAX = 1_000'],
+      ['search-node/threads/pool.ts', 'const YOUNG_GENERATION_MB: number = 16'],
+      ['core/queues/ledger-queue.ts', "import x from 'y'\n\nconst WAIT_SECONDS = 0.5"],
+      ['jobs/platform/queues.ts', 'const EVENT_BYTES = 4 * 1024'],
     ],
   },
   {
@@ -166,9 +163,9 @@ export const RULES: readonly Rule[] = [
             'reads a manifest: call readSignedManifest',
           ),
     bad: [
-      { path: 'jobs/review/files.ts', text: "import { MANIFEST_FILE } from '#core/index/format/manifest.ts'" },
-      { path: 'jobs/evaluation/compare/pipeline.ts', text: "await readFile(join(folder, 'manifest.json'))" },
-      { path: 'search-node/versions.ts', text: 'manifestSchema.parse(JSON.parse(text))' },
+      ['jobs/review/files.ts', "import { MANIFEST_FILE } from '#core/index/format/manifest.ts'"],
+      ['jobs/evaluation/compare/pipeline.ts', "await readFile(join(folder, 'manifest.json'))"],
+      ['search-node/versions.ts', 'manifestSchema.parse(JSON.parse(text))'],
     ],
   },
   {
@@ -179,14 +176,14 @@ export const RULES: readonly Rule[] = [
         ? [`${file.path} awaits something after appendAudit`]
         : [],
     bad: [
-      {
-        path: 'jobs/activate/pipeline.ts',
-        text: 'async function flip() {\n  await appendAudit(client, { detail: {} })\n  await finish(client)\n}',
-      },
-      {
-        path: 'operator/actions/plans.ts',
-        text: 'work(async () => {\n  if (changed) await appendAudit(client, entry)\n  return await read(client)\n})',
-      },
+      [
+        'jobs/activate/pipeline.ts',
+        'async function flip() {\n  await appendAudit(client, { detail: {} })\n  await finish(client)\n}',
+      ],
+      [
+        'operator/actions/plans.ts',
+        'work(async () => {\n  if (changed) await appendAudit(client, entry)\n  return await read(client)\n})',
+      ],
     ],
   },
   {
@@ -196,9 +193,9 @@ export const RULES: readonly Rule[] = [
         ? matches(TEST_TIMEOUT, file, 'has a time-out of its own: use until or expectEventually')
         : [],
     bad: [
-      { path: 'test/core/ids.test.ts', text: "test('ids differ', { timeout: 45_000 }, async () => {" },
-      { path: 'test/core/ids.test.ts', text: "test(\n  'ids differ',\n  { timeout: 45_000 },\n" },
-      { path: 'test/faults/redis.test.ts', text: 'beforeAll(async () => {\n}, 60_000)' },
+      ['test/core/ids.test.ts', "test('ids differ', { timeout: 45_000 }, async () => {"],
+      ['test/core/ids.test.ts', "test(\n  'ids differ',\n  { timeout: 45_000 },\n"],
+      ['test/faults/redis.test.ts', 'beforeAll(async () => {\n}, 60_000)'],
     ],
   },
   {
@@ -208,10 +205,10 @@ export const RULES: readonly Rule[] = [
         ? []
         : matches(FOLDS, file, 'folds a text of its own: compare keys by foldKey (core/identity/fold.ts)'),
     bad: [
-      { path: 'law/import/passage/fields.ts', text: 'const key = name.toLowerCase()' },
-      { path: 'jobs/evaluation/compare/contents.ts', text: "return label\n    .normalize('NFKC')" },
-      { path: 'gateway/retrieve/narrow.ts', text: 'values.map((code) => code.toUpperCase())' },
-      { path: 'jobs/review/approvals.ts', text: 'a.toLocaleLowerCase() === b' },
+      ['law/import/passage/fields.ts', 'const key = name.toLowerCase()'],
+      ['jobs/evaluation/compare/contents.ts', "return label\n    .normalize('NFKC')"],
+      ['gateway/retrieve/narrow.ts', 'values.map((code) => code.toUpperCase())'],
+      ['jobs/review/approvals.ts', 'a.toLocaleLowerCase() === b'],
     ],
   },
   {
@@ -219,18 +216,18 @@ export const RULES: readonly Rule[] = [
     breaches: (file) =>
       inTest(file) ? [] : matches(LOADED_AT_START, file, 'loads a large library at start: await import(…) it'),
     bad: [
-      { path: 'core/platform/json-endpoint.ts', text: "import { OpenAI } from 'openai'" },
-      { path: 'core/engine/client.ts', text: "import { Client } from '@opensearch-project/opensearch'" },
-      { path: 'gateway/app.ts', text: "import { trace } from '@opentelemetry/api'" },
+      ['core/platform/json-endpoint.ts', "import { OpenAI } from 'openai'"],
+      ['core/engine/client.ts', "import { Client } from '@opensearch-project/opensearch'"],
+      ['gateway/app.ts', "import { trace } from '@opentelemetry/api'"],
     ],
   },
   {
     guarantee: 'a file is named after what it holds',
     breaches: ({ path }) => (EMPTY_NAME.test(path) ? [`${path} says nothing about its content`] : []),
     bad: [
-      { path: 'core/utils.ts', text: '' },
-      { path: 'test/support/http-helper.ts', text: '' },
-      { path: 'jobs/helpers/wait.ts', text: '' },
+      ['core/utils.ts', ''],
+      ['test/support/http-helper.ts', ''],
+      ['jobs/helpers/wait.ts', ''],
     ],
   },
   ...ROOM_RULES,

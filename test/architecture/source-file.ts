@@ -11,8 +11,8 @@ export interface Rule {
   readonly guarantee: string
   /** One sentence per violation; empty if the file keeps the rule. */
   readonly breaches: (file: SourceFile) => readonly string[]
-  /** Files that must break the rule. */
-  readonly bad: readonly SourceFile[]
+  /** Path and text of files that must break the rule. */
+  readonly bad: readonly (readonly [path: string, text: string])[]
 }
 
 const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g

@@ -36,7 +36,7 @@ describe.each(RULES)('$guarantee', (rule) => {
     expect(files.flatMap((file) => rule.breaches(file))).toEqual([])
   })
 
-  test.each(rule.bad)('would notice $path', (bad) => {
-    expect(rule.breaches(bad)).not.toEqual([])
+  test.each(rule.bad)('would notice %s', (path, text) => {
+    expect(rule.breaches({ path, text })).not.toEqual([])
   })
 })

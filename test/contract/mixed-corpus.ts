@@ -13,7 +13,8 @@ export const OF_MIXED = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['
 interface MixedDocument {
   readonly name: string
   readonly front: Readonly<Record<string, string>>
-  readonly sections: readonly (readonly [string, string])[]
+  /** Texts by their headings. */
+  readonly sections: Readonly<Record<string, string>>
 }
 
 const COMMON = {
@@ -48,91 +49,75 @@ const DOCUMENTS: readonly MixedDocument[] = [
   {
     name: 'dredging',
     front: { title: 'Dredging Code' },
-    sections: Array.from({ length: LONG_SECTIONS }, (_, n) => longSection(n + 1)),
+    sections: Object.fromEntries(Array.from({ length: LONG_SECTIONS }, (_, n) => longSection(n + 1))),
   },
   {
     name: 'oysters',
     front: { title: 'Code des huîtres', language: 'fr', subject: 'beta' },
-    sections: [
-      [
-        'Redevance {#redevance}',
+    sections: {
+      'Redevance {#redevance}':
         'Un ostréiculteur paie pour ses parcs à huîtres une redevance annuelle de douze couronnes ' +
-          'par mètre carré exploité.',
-      ],
-    ],
+        'par mètre carré exploité.',
+    },
   },
   {
     name: 'mangroves',
     front: { title: 'Código dos manguezais', language: 'pt-BR', jurisdiction: 'XB', subject: 'beta' },
-    sections: [
-      [
-        'Manguezais {#manguezais}',
+    sections: {
+      'Manguezais {#manguezais}':
         'A licença para cortar manguezais vale por dois anos e custa trinta coroas por hectare desmatado na costa.',
-      ],
-    ],
+    },
   },
   {
     name: 'ravens',
     front: { title: 'Customs of the Tower', subject: '' },
-    sections: [
-      [
-        'Ravens',
+    sections: {
+      Ravens:
         'Seven ravens live in the keep of the customs tower, and the keeper feeds the ravens at dawn with herring.',
-      ],
-    ],
+    },
   },
   {
     name: 'pilotage-old',
     front: { document: 'pilotage', title: 'Pilotage Ordinance', effective_to: '2021-01-01' },
-    sections: [
-      [
-        'Pilot boats {#boats}',
+    sections: {
+      'Pilot boats {#boats}':
         'The ancient pilotage ordinance prescribes that pilot boats have a tonnage of forty tons and two lanterns.',
-      ],
-    ],
+    },
   },
   {
     name: 'pilotage',
     front: { title: 'Pilotage Ordinance', published_at: '2020-11-01', effective_at: '2021-01-01' },
-    sections: [
-      [
-        'Pilot boats {#boats}',
+    sections: {
+      'Pilot boats {#boats}':
         'Under this ordinance every pilot boat carries radar, a transponder ' +
-          'and a licensed pilot with ten years at sea.',
-      ],
-    ],
+        'and a licensed pilot with ten years at sea.',
+    },
   },
   {
     name: 'lighthouses',
     front: { title: 'Lighthouse Statute', published_at: '2026-01-01', effective_at: '2040-01-01' },
-    sections: [
-      [
-        'Beacons {#beacons}',
+    sections: {
+      'Beacons {#beacons}':
         'The coming lighthouse statute demands hydrogen beacons on every headland within three ' +
-          'nautical miles of a port.',
-      ],
-    ],
+        'nautical miles of a port.',
+    },
   },
   {
     name: 'seaweed',
     front: { title: 'Consultation on Seaweed', verification_status: 'provisional' },
-    sections: [
-      [
-        'Seaweed {#seaweed}',
+    sections: {
+      'Seaweed {#seaweed}':
         'The consultation on seaweed farming licences proposes a licence of five years for each ' +
-          'farmed lagoon of seaweed.',
-      ],
-    ],
+        'farmed lagoon of seaweed.',
+    },
   },
   {
     name: 'whalebone',
     front: { title: 'Whalebone Tariffs', verification_status: 'withdrawn' },
-    sections: [
-      [
-        'Tariffs {#tariffs}',
+    sections: {
+      'Tariffs {#tariffs}':
         'Whalebone tariffs for corset makers were computed by the ell of whalebone landed at the old customs quay.',
-      ],
-    ],
+    },
   },
 ]
 
@@ -147,7 +132,7 @@ export function writeMixedCorpus(folder: string): string {
       ...front,
     })
     const present = Object.fromEntries(fields.filter(([, value]) => value !== ''))
-    const body = sections.map(([heading, text]) => `## ${heading}\n\n${text}\n`)
+    const body = Object.entries(sections).map(([heading, text]) => `## ${heading}\n\n${text}\n`)
     const text = ['', `# ${front['title'] ?? name}`, '', ...body].join('\n')
     writeFileSync(join(folder, `${name}.md`), markdownSource(present, text))
   }

@@ -123,46 +123,38 @@ test('nothing starts without the secrets: each is demanded, none has a default',
 })
 
 describe('the test would notice', () => {
-  const cases: readonly (readonly [string, (compose: Compose) => void, RegExp])[] = [
-    [
-      'a variable that the service does not take',
+  const cases: Readonly<Record<string, readonly [change: (compose: Compose) => void, sentence: RegExp]>> = {
+    'a variable that the service does not take': [
       (compose) => (service(compose, 'gateway').environment['DATABASE_URI'] = 'x'),
       /gateway sets DATABASE_URI, which gateway\/main\.ts does not take/,
     ],
-    [
-      'a required variable that is missing',
+    'a required variable that is missing': [
       (compose) => delete service(compose, 'jobs').environment['ARTIFACT_STORE'],
       /jobs: ARTIFACT_STORE is missing/,
     ],
-    [
-      'a value that is not valid',
+    'a value that is not valid': [
       (compose) => (service(compose, 'search-node').environment['SEARCH_LISTEN'] = '7070'),
       /search-node: SEARCH_LISTEN is not valid/,
     ],
-    [
-      'a secret in the file',
+    'a secret in the file': [
       (compose) => (service(compose, 'gateway').environment['SERVICE_SECRET'] = randomBytes(32).toString('base64')),
       /gateway holds the secret SERVICE_SECRET in the file/,
     ],
-    [
-      'a password in a URL in the file',
+    'a password in a URL in the file': [
       (compose) =>
         (service(compose, 'gateway').environment['DATABASE_URL'] =
           'postgres://evidence_gateway_login:secret@postgres:5432/evidence'),
       /gateway holds the secret DATABASE_URL/,
     ],
-    [
-      'a health check that asks a port nobody listens on',
+    'a health check that asks a port nobody listens on': [
       (compose) => (service(compose, 'gateway').environment['GATEWAY_INTERNAL_LISTEN'] = '0.0.0.0:9000'),
       /gateway: nothing listens on 8081/,
     ],
-    [
-      'a health check that reads a file nobody writes',
+    'a health check that reads a file nobody writes': [
       (compose) => delete service(compose, 'jobs').environment['HEARTBEAT_FILE'],
       /jobs: nothing writes \/tmp\/heartbeat/,
     ],
-    [
-      'a health check that runs a missing file',
+    'a health check that runs a missing file': [
       (compose) =>
         (service(compose, 'search-node').healthcheck = {
           test: ['CMD', 'node', 'gone.ts'],
@@ -171,90 +163,80 @@ describe('the test would notice', () => {
         }),
       /runs gone\.ts, which does not exist/,
     ],
-    [
-      'a service without a health check',
+    'a service without a health check': [
       (compose) => delete service(compose, 'valkey').healthcheck,
       /valkey has no health check/,
     ],
-    [
-      'a dependency that can never be met',
+    'a dependency that can never be met': [
       (compose) => (service(compose, 'gateway').depends_on['migrate'] = { condition: 'service_healthy' }),
       /gateway waits for migrate to be service_healthy, which it never is/,
     ],
-    [
-      'a dependency that does not exist',
+    'a dependency that does not exist': [
       (compose) => (service(compose, 'gateway').depends_on['redis'] = { condition: 'service_healthy' }),
       /depends on redis, which does not exist/,
     ],
-    [
-      'an address that nothing has',
+    'an address that nothing has': [
       (compose) => (service(compose, 'gateway').environment['SEARCH_NODES'] = 'search-node-3:7070'),
       /gateway names the host search-node-3, which does not exist/,
     ],
-    [
-      'an image of no certain version',
+    'an image of no certain version': [
       (compose) => (service(compose, 'valkey').image = 'valkey/valkey:latest'),
       /is not pinned/,
     ],
-    [
-      'a port that is open to the network',
+    'a port that is open to the network': [
       (compose) => (service(compose, 'proxy').ports = ['8080:8080']),
       /proxy publishes 8080:8080/,
     ],
-    ...[
-      { mem_limit: undefined },
-      { read_only: false },
-      { ulimits: { core: 1 } },
-      { cap_drop: [] },
-      { security_opt: [] },
-    ].map(
-      (without) =>
+    ...Object.fromEntries(
+      [
+        { mem_limit: undefined },
+        { read_only: false },
+        { ulimits: { core: 1 } },
+        { cap_drop: [] },
+        { security_opt: [] },
+      ].map((without) => [
+        `a service with ${JSON.stringify(without)}`,
         [
-          `a service with ${JSON.stringify(without)}`,
           (compose: Compose) => Object.assign(service(compose, 'valkey'), without),
           'mem_limit' in without ? /valkey has no memory limit/ : /valkey is not contained/,
         ] as const,
+      ]),
     ),
-    [
-      'a database that is published',
+    'a database that is published': [
       (compose) => (service(compose, 'postgres').ports = ['127.0.0.1:5432:5432']),
       /postgres publishes/,
     ],
-    ...(['has no sources to import', 'can write to the artifacts', 'has no place for keys of reviewers'] as const).map(
-      (fault) =>
+    ...Object.fromEntries(
+      ['has no sources to import', 'can write to the artifacts', 'has no place for keys of reviewers'].map((fault) => [
+        `an operator that ${fault}`,
         [
-          `an operator that ${fault}`,
           (compose: Compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
           new RegExp(`operator ${fault}`),
         ] as const,
+      ]),
     ),
-    [
-      'a job worker that opens other folders than sources',
+    'a job worker that opens other folders than sources': [
       (compose) => (service(compose, 'jobs').environment['SOURCE_ROOTS'] = '/var/lib/evidence'),
       /jobs does not open what its SOURCE_ROOTS names/,
     ],
-    [
-      'another service that reads the keys of reviewers',
+    'another service that reads the keys of reviewers': [
       (compose) => service(compose, 'jobs').volumes.push('${KEYS_DIR:-./keys}:/keys'),
       /jobs mounts .*KEYS_DIR/,
     ],
-    [
-      'sources that the operator may write to',
+    'sources that the operator may write to': [
       (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence', './sources:/sources']),
       /operator mounts \.\/sources, which is no volume/,
     ],
-    [
-      'a service that reads a folder of the machine',
+    'a service that reads a folder of the machine': [
       (compose) => service(compose, 'gateway').volumes.push('${SOURCES_DIR:-./sources}:/sources:ro'),
       /gateway mounts .*SOURCES_DIR/,
     ],
-    [
-      'a program that is not known',
+    'a program that is not known': [
       (compose) => (service(compose, 'jobs').command = ['node', 'jobs/other.ts']),
       /jobs runs jobs\/other\.ts, whose variables are not known/,
     ],
-  ]
-  test.each(cases)('%s', (_, change, sentence) => {
+  }
+  test.each(Object.entries(cases))('%s', (_, [change, sentence]) => {
     expect(faultsAfter(change)).toContainEqual(expect.stringMatching(sentence))
   })
 })

@@ -7,33 +7,18 @@ const sentinelPlain = {
   primaryName: 'limits',
   login: { username: undefined, password: undefined },
 } as const
+const single = (host: string, port: number) => ({ servers: { kind: 'single', address: { host, port } } }) as const
 
 describe('REDIS_URL', () => {
   test.each([
-    ['redis://host', { ...plain, servers: { kind: 'single', address: { host: 'host', port: 6_379 } } }],
-    ['redis://127.0.0.1:1/', { ...plain, servers: { kind: 'single', address: { host: '127.0.0.1', port: 1 } } }],
-    [
-      'rediss://[::1]:7000/3',
-      { ...plain, database: 3, tls: true, servers: { kind: 'single', address: { host: '::1', port: 7_000 } } },
-    ],
+    ['redis://host', { ...plain, ...single('host', 6_379) }],
+    ['redis://127.0.0.1:1/', { ...plain, ...single('127.0.0.1', 1) }],
+    ['rediss://[::1]:7000/3', { ...plain, database: 3, tls: true, ...single('::1', 7_000) }],
     [
       'redis://:p%40ss%2F@h.example:6380/63',
-      {
-        ...plain,
-        password: 'p@ss/',
-        database: 63,
-        servers: { kind: 'single', address: { host: 'h.example', port: 6_380 } },
-      },
+      { ...plain, password: 'p@ss/', database: 63, ...single('h.example', 6_380) },
     ],
-    [
-      'redis://user:a:b@c@host',
-      {
-        ...plain,
-        username: 'user',
-        password: 'a:b@c',
-        servers: { kind: 'single', address: { host: 'host', port: 6_379 } },
-      },
-    ],
+    ['redis://user:a:b@c@host', { ...plain, username: 'user', password: 'a:b@c', ...single('host', 6_379) }],
   ])('%s names one server', (text, target) => {
     expect(parseRedisUrl(text)).toEqual(target)
     expect(REDIS_URL.schema.safeParse(text).success).toBe(true)

@@ -101,77 +101,69 @@ describe('names', () => {
     expect(await setClientSuspended(operator, (rows[0]?.id ?? '').toUpperCase(), true)).toMatchObject({ active: false })
   })
 
-  test.each([
-    [
-      'an unknown organization',
+  const refused: Readonly<Record<string, readonly [act: () => Promise<unknown>, sentence: string]>> = {
+    'an unknown organization': [
       () => setOrganizationSuspended(operator, 'Nobody', true),
       'There is no organization "Nobody": see "operator organizations list".',
     ],
-    ['an unknown plan', () => grant({ plan: 'none' }), 'There is no plan "none": see "operator plans list".'],
-    [
-      'an unknown knowledge base',
+    'an unknown plan': [() => grant({ plan: 'none' }), 'There is no plan "none": see "operator plans list".'],
+    'an unknown knowledge base': [
       () => grant({ knowledgeBase: 'none' }),
       'There is no knowledge base "none": see "operator knowledge-bases list".',
     ],
-    ['an unknown client', () => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
-    [
-      'a name that is a UUID',
+    'an unknown client': [() => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
+    'a name that is a UUID': [
       () => createOrganization(operator, { name: randomUUID(), serviceSecrets }),
       'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is ' +
         'not a UUID: choose another.',
     ],
-    [
-      'a name that is a path',
+    'a name that is a path': [
       () => createPlan(operator, { name: 'a/b' }),
       'A name of a plan has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.',
     ],
-    [
-      'a taken organization',
+    'a taken organization': [
       () => createOrganization(operator, { name: 'North', serviceSecrets }),
       'The organization "North" exists already: choose another name, or use the existing one.',
     ],
-    [
-      'a taken client',
+    'a taken client': [
       () => createClient(operator, { organization: 'North', name: 'Desk' }),
       '"North" has a client "Desk" already: choose another name, or use the existing one.',
     ],
-    [
-      'a taken slug',
+    'a taken slug': [
       () => createKnowledgeBase(operator, { slug: 'hsfa-rules', title: 'x' }),
       'The knowledge base "hsfa-rules" exists already: choose another slug, or use the existing one.',
     ],
-    [
-      'a slug with capitals',
+    'a slug with capitals': [
       () => createKnowledgeBase(operator, { slug: 'HSFA', title: 'x' }),
       'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
         'choose one like "banking-rules".',
     ],
-    [
-      'suspending twice',
+    'suspending twice': [
       () => setClientSuspended(operator, 'North/Desk', true),
       'The client "Desk" is suspended already: nothing was changed.',
     ],
-    [
-      'a language that is none',
+    'a language that is none': [
       () => grant({ languages: ['english!'] }),
       '"english!" is not a language: write a BCP 47 code like en or fr.',
     ],
-    [
-      'an empty list',
+    'an empty list': [
       () => grant({ jurisdictions: [] }),
       'An entitlement needs at least one jurisdiction: name those it covers, separated by commas.',
     ],
-    [
-      'a second grant',
+    'a second grant': [
       () => grant({}),
       'The entitlement "Advice Desk/live/hsfa-rules" exists already: change it with "operator ' +
         'entitlements change Advice Desk/live/hsfa-rules".',
     ],
-  ])('%s is refused in one sentence and leaves no audit row', async (_what, act, sentence) => {
-    const before = await auditRows()
-    await expect(act()).rejects.toThrow(sentence)
-    expect(await auditRows()).toBe(before)
-  })
+  }
+  test.each(Object.entries(refused))(
+    '%s is refused in one sentence and leaves no audit row',
+    async (_, [act, sentence]) => {
+      const before = await auditRows()
+      await expect(act()).rejects.toThrow(sentence)
+      expect(await auditRows()).toBe(before)
+    },
+  )
 })
 
 function grant(change: Partial<Parameters<typeof grantEntitlement>[1]>): ReturnType<typeof grantEntitlement> {

@@ -72,54 +72,46 @@ test('a question knows the value that confines it and the day as of which it ask
   expect(questions.map(({ limitedTo, asOf }) => [limitedTo, asOf])).toEqual([['7', '2020-02-29']])
 })
 
-test.each([
-  ['no corpus', { ...QUERIES, ...QRELS }, /corpus\.jsonl cannot be read: name a folder that holds a data set\.$/],
-  [
-    'no questions',
+const FAULTY: Readonly<Record<string, readonly [files: Parameters<typeof taskOf>[0], sentence: RegExp]>> = {
+  'no corpus': [{ ...QUERIES, ...QRELS }, /corpus\.jsonl cannot be read: name a folder that holds a data set\.$/],
+  'no questions': [
     { ...CORPUS, ...QRELS },
     /queries\.jsonl cannot be read: name the file of questions with --queries\.$/,
   ],
-  [
-    'no judgments',
+  'no judgments': [
     { ...CORPUS, ...QUERIES },
     /qrels\.tsv and .*test\.tsv cannot be read: name the judgments with --qrels\.$/,
   ],
-  [
-    'a question that is no JSON',
+  'a question that is no JSON': [
     { ...CORPUS, ...QRELS, 'queries.jsonl': '{"id":"q1","text":"x"}\n\n{"id":' },
     /^queries\.jsonl, line 3, is not a JSON object/,
   ],
-  [
-    'a question without words',
+  'a question without words': [
     { ...CORPUS, ...QRELS, 'queries.jsonl': [{ id: 'q1', text: ' ' }] },
     /^queries\.jsonl, line 1, is not/,
   ],
-  [
-    'an id that comes twice',
+  'an id that comes twice': [
     { ...CORPUS, ...QRELS, 'queries.jsonl': '{"id":"q1","text":"x"}\n{"_id":"q1","text":"y"}\n' },
     /^queries\.jsonl, line 2, repeats the id/,
   ],
-  [
-    'a judgment without a score',
+  'a judgment without a score': [
     { ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1\tr1\t1\nq1\tr2\n' },
     /^qrels\.tsv, line 2, is not a query id, a corpus id and a whole number/,
   ],
-  [
-    'a pair judged twice',
+  'a pair judged twice': [
     { ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1\tr1\t1\nq1\tr1\t0\n' },
     /^qrels\.tsv, line 2, judges a pair again/,
   ],
-  [
-    'an unknown label',
+  'an unknown label': [
     { ...CORPUS, ...QUERIES, ...QRELS, 'answerability.tsv': 'q1\tanswerable\nq2\tmaybe\n' },
     /^answerability\.tsv, line 2, is not a query id and one of/,
   ],
-  [
-    'files that do not belong together',
+  'files that do not belong together': [
     { ...CORPUS, ...QUERIES, 'qrels.tsv': 'x\tr1\t1\n' },
     /^No question of queries\.jsonl has a relevant record in qrels\.tsv/,
   ],
-])('%s is told in one sentence', async (_name, files, sentence) => {
+}
+test.each(Object.entries(FAULTY))('%s is told in one sentence', async (_, [files, sentence]) => {
   await expect(taskOf(files)).rejects.toMatchObject({ name: 'OperatorError', message: expect.stringMatching(sentence) })
 })
 

@@ -14,20 +14,12 @@ import {
 } from '#jobs/evaluation/metrics/abstention.ts'
 import type { ScoredQuestion } from '#jobs/evaluation/metrics/abstention.ts'
 
-function scored(pairs: readonly (readonly [number, 0 | 1])[]): readonly ScoredQuestion[] {
-  return pairs.map(([score, sufficient]) => ({ score, sufficient: sufficient === 1 }))
+/** @param sufficient of the question at the same place of the scores: 1 with evidence, 0 without. */
+function scored(scores: readonly number[], sufficient: readonly (0 | 1)[]): readonly ScoredQuestion[] {
+  return scores.map((score, at) => ({ score, sufficient: sufficient[at] === 1 }))
 }
 
-const eight = scored([
-  [0.9, 1],
-  [0.8, 1],
-  [0.8, 0],
-  [0.7, 1],
-  [0.6, 0],
-  [0.6, 1],
-  [0.5, 0],
-  [0.3, 0],
-])
+const eight = scored([0.9, 0.8, 0.8, 0.7, 0.6, 0.6, 0.5, 0.3], [1, 1, 0, 1, 0, 1, 0, 0])
 
 const manyScored = fc.array(
   fc.record({ score: fc.integer({ min: 0, max: 12 }).map((n) => n / 12), sufficient: fc.boolean() }),
@@ -68,7 +60,7 @@ describe('AUROC', () => {
     expect(high - low).toBeLessThan(0.15)
     expect(aurocInterval(questions.toReversed())).toEqual([low, high])
     expect(aurocInterval([])).toBeUndefined()
-    expect(aurocInterval(scored([[0.5, 1]]))).toBeUndefined()
+    expect(aurocInterval(scored([0.5], [1]))).toBeUndefined()
   })
 })
 
@@ -82,11 +74,7 @@ describe('risk and coverage', () => {
   })
 
   test('within ties equal the mean over every order', () => {
-    const tied = scored([
-      [0.5, 1],
-      [0.5, 0],
-      [0.5, 0],
-    ])
+    const tied = scored([0.5, 0.5, 0.5], [1, 0, 0])
     // The bad answers stand at places 2 3, 1 3, or 1 2.
     expect([...selectiveRisks(tied)]).toEqual([2 / 3, 2 / 3, 2 / 3])
   })
@@ -104,15 +92,7 @@ describe('risk and coverage', () => {
 
   test('at a target risk are those of the best threshold there is', () => {
     expect(coverageAtRisk(eight, 0.3)).toEqual({ threshold: 0.7, coverage: 0.5, risk: 0.25 })
-    expect(
-      coverageAtRisk(
-        scored([
-          [0.9, 0],
-          [0.8, 1],
-        ]),
-        0.4,
-      ),
-    ).toBeUndefined()
+    expect(coverageAtRisk(scored([0.9, 0.8], [0, 1]), 0.4)).toBeUndefined()
     fc.assert(
       fc.property(
         manyScored,
@@ -144,13 +124,7 @@ describe('risk and coverage', () => {
 })
 
 describe('calibration of probabilities', () => {
-  const certain = scored([
-    [1, 1],
-    [1, 0],
-    [0.95, 1],
-    [0, 0],
-    [0.5, 1],
-  ])
+  const certain = scored([1, 1, 0.95, 0, 0.5], [1, 0, 1, 0, 1])
 
   test('is counted in fifteen bins of equal width, with a probability of one in the last', () => {
     const bins = reliabilityBins(certain)
@@ -163,18 +137,12 @@ describe('calibration of probabilities', () => {
   test('errs by the distance between predicted and observed, weighted by questions', () => {
     expect(expectedCalibrationError(certain)).toBeCloseTo((0 + 0.5 + (2.95 - 2)) / 5, 14)
     expect(expectedCalibrationError([])).toBeUndefined()
-    expect(() => reliabilityBins(scored([[-0.2, 1]]))).toThrow(RangeError)
+    expect(() => reliabilityBins(scored([-0.2], [1]))).toThrow(RangeError)
   })
 })
 
 const rule = { signal: 'evidence_probability', threshold: 0.7, target_risk: 0.3, folds: 5 }
-const questions = [
-  { score: 0.9, sufficient: true },
-  { score: 0.8, sufficient: false },
-  { score: 0.75, sufficient: true },
-  { score: 0.7, sufficient: true },
-  { score: 0.4, sufficient: false },
-]
+const questions = scored([0.9, 0.8, 0.75, 0.7, 0.4], [1, 0, 1, 1, 0])
 
 test('a decision is measured at its threshold and at its target', () => {
   const figures = decisionFigures(questions, rule)

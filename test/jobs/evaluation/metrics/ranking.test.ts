@@ -15,15 +15,7 @@ const letters = [...'abcdefghijklmnopqrstuvwxyz']
 describe('the figures of one ranked list', () => {
   test('equal reference values for graded judgments: nDCG of scikit-learn, the others counted by hand', () => {
     const ranked = letters.slice(0, 12)
-    const qrels = new Map([
-      ['b', 2],
-      ['d', 1],
-      ['g', 3],
-      ['k', 1],
-      ['l', 2],
-      ['c', 0],
-      ['a', -1],
-    ])
+    const qrels = new Map(Object.entries({ b: 2, d: 1, g: 3, k: 1, l: 2, c: 0, a: -1 }))
     const figures = rankingFigures(ranked, qrels)
     expect(figures?.['ndcg@10']).toBeCloseTo(0.4428958439256473, 14)
     expect(figures?.['recall@5']).toBeCloseTo(2 / 5, 14)
@@ -59,10 +51,7 @@ describe('the figures of one ranked list', () => {
   })
 
   test('count a record that comes several times once, at its best place', () => {
-    const qrels = new Map([
-      ['a', 1],
-      ['c', 1],
-    ])
+    const qrels = new Map(Object.entries({ a: 1, c: 1 }))
     expect(rankingFigures(['b', 'a', 'a', 'b', 'c'], qrels)).toEqual(rankingFigures(['b', 'a', 'c'], qrels))
   })
 
