@@ -1,16 +1,12 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
-import { blocksOf, isRun, pagesInOrder, scriptCalls, spansOf } from './commands.ts'
+import { SCRIPTS, blocksOf, isRun, pagesInOrder, scriptCalls, spansOf } from './commands.ts'
 import { PAGES, ROOT, pageAt } from './pages.ts'
 import { until } from '#test/support/until.ts'
 
-const { scripts } = z
-  .object({ scripts: z.record(z.string(), z.string()) })
-  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
 /** `parsed-commands.test.ts` checks the operator's options; the others have no help. */
 const WITHOUT_HELP = new Set([
   'operator',
@@ -99,7 +95,7 @@ test('options of scripts in the documents are those that their help lists', () =
   }
   expect([...optionsOf.keys()]).toContain('demo')
   for (const [name, options] of optionsOf) {
-    const entry = scripts[name]?.split(' ').find((word) => word.endsWith('main.ts')) ?? name
+    const entry = SCRIPTS[name]?.split(' ').find((word) => word.endsWith('main.ts')) ?? name
     const { stdout, stderr } = spawnSync(process.execPath, [entry, '--help'], { cwd: ROOT, encoding: 'utf8' })
     for (const option of options) expect(`${stdout}${stderr}`, `npm run ${name}`).toContain(option)
   }

@@ -1,6 +1,12 @@
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { createProgram } from '#operator/commands/program.ts'
 import { linksOf, pageAt, type Page } from './pages.ts'
+
+/** Commands by the names of the npm scripts. */
+export const SCRIPTS = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(pageAt('package.json').text)).scripts
 
 export interface Block {
   readonly page: string

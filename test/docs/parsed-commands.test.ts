@@ -1,9 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import {
+  SCRIPTS,
   blocksOf,
   isRun,
   operatorCallOf,
@@ -14,11 +12,8 @@ import {
   spansOf,
 } from './commands.ts'
 import { configurationList } from './configuration-list.ts'
-import { PAGES, ROOT, pageAt } from './pages.ts'
+import { PAGES, pageAt } from './pages.ts'
 
-const { scripts } = z
-  .object({ scripts: z.record(z.string(), z.string()) })
-  .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
 /** A line that only a shell understands. */
 const COMMAND = /^\s*(?:npm|npx|docker|curl|node|git|openssl|cat|mkdir|export)\s/m
 
@@ -28,7 +23,7 @@ function syntaxFault(text: string): string {
 }
 
 function unknownScripts(text: string): readonly string[] {
-  return scriptCalls(text).flatMap(({ script }) => (script in scripts ? [] : [script]))
+  return scriptCalls(text).flatMap(({ script }) => (script in SCRIPTS ? [] : [script]))
 }
 
 describe.each(PAGES)('$path', (page) => {

@@ -72,48 +72,35 @@ async function assertExactAfterDeadline(caller: Caller): Promise<void> {
 
 const limits = { requests_per_day: 3, requests_per_month: 100 }
 
-test.concurrent(
-  'a gateway that is killed between the charge and the reservation leaves no 409: another one serves the retry, and ' +
-    'day and month are exact after the deadline of the lease',
-  async () => {
-    const doomed = await startDoomed('gatewayDatabaseUrl')
-    try {
-      const caller = await service.createCaller({ limits })
-      const headers = { 'idempotency-key': `killed-${randomUUID()}` }
-      const send = (options = {}): Promise<Answer> => caller.ask({}, { baseUrl: doomed.gateway.baseUrl, ...options })
-      expect((await send()).status).toBe(200)
-      await killAt(doomed, 'insert-reservation', () => send({ headers }))
-      expect((await ledgerRowsOf(service.owner, caller.entitlementId)).length).toBe(1)
-      const retried = await caller.ask({}, { headers })
-      expect({ status: retried.status, ...remaining(retried.headers) }).toMatchObject({
-        status: 200,
-        day: 0,
-        month: 97,
-      })
-      await assertExactAfterDeadline(caller)
-      const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
-      expect(ledger.map(({ entry }) => entry)).toEqual(['delivered', 'delivered', 'delivered'])
-    } finally {
-      await doomed.stop()
-    }
+const KILLED = [
+  {
+    when: 'the charge and the reservation leaves no 409',
+    store: 'gatewayDatabaseUrl',
+    bytes: 'insert-reservation',
+    asked: {},
+    recorded: ['delivered'],
   },
-)
+  {
+    when: 'the refund in Postgres and in Redis refunds once',
+    store: 'redisUrl',
+    bytes: '\r\nrefund\r\n',
+    asked: { query: asking('status-400', ANSWERED_QUERY) },
+    recorded: ['delivered', 'refunded'],
+  },
+] as const
 
-test.concurrent(
-  'a gateway that is killed between the refund in Postgres and in Redis: another one serves the retry, and counts ' +
-    'the refund after the deadline of the lease',
-  async () => {
-    const doomed = await startDoomed('redisUrl')
+test.concurrent.each(KILLED)(
+  'a gateway that is killed between $when: another one serves the retry, and day and month are exact after the ' +
+    'deadline of the lease',
+  async ({ store, bytes, asked, recorded }) => {
+    const doomed = await startDoomed(store)
     try {
       const caller = await service.createCaller({ limits })
       const headers = { 'idempotency-key': `killed-${randomUUID()}` }
-      const options = { baseUrl: doomed.gateway.baseUrl, headers }
-      expect((await caller.ask({}, { baseUrl: doomed.gateway.baseUrl })).status).toBe(200)
-      await killAt(doomed, '\r\nrefund\r\n', () => caller.ask({ query: asking('status-400', ANSWERED_QUERY) }, options))
-      expect((await ledgerRowsOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual([
-        'delivered',
-        'refunded',
-      ])
+      const { baseUrl } = doomed.gateway
+      expect((await caller.ask({}, { baseUrl })).status).toBe(200)
+      await killAt(doomed, bytes, () => caller.ask(asked, { baseUrl, headers }))
+      expect((await ledgerRowsOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual(recorded)
       const retried = await caller.ask({}, { headers })
       expect({ status: retried.status, ...remaining(retried.headers) }).toMatchObject({
         status: 200,
@@ -122,7 +109,7 @@ test.concurrent(
       })
       await assertExactAfterDeadline(caller)
       const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
-      expect(ledger.map(({ entry }) => entry)).toEqual(['delivered', 'refunded', 'delivered', 'delivered'])
+      expect(ledger.map(({ entry }) => entry)).toEqual([...recorded, 'delivered', 'delivered'])
     } finally {
       await doomed.stop()
     }

@@ -121,44 +121,44 @@ describe('An outcome whose commit takes long', () => {
   })
 })
 
+/** Sends a request whose statement that delivers it stalls. @returns once it does, with the reply to come. */
+async function stalled(sender: Sender, what: 'delivery' | 'withheld') {
+  const tripped = proxy.trip('stall', 'record-delivered', what)
+  const sending = sender.send(sender.headers)
+  await tripped.seen
+  return { refusal: async () => refusalOf(await sending) }
+}
+
+async function statesOf({ caller }: Sender): Promise<readonly string[]> {
+  return (await ledgerRowsOf(service.owner, caller.entitlementId)).map(({ state }) => state)
+}
+
 describe('An outcome of which the gateway hears nothing before it refuses', () => {
   test('is refunded although Postgres committed it: day, month and the Idempotency-Key are free', async () => {
     const sender = await createSender()
-    const tripped = proxy.trip('stall', 'record-delivered', 'delivery')
-    const sending = sender.send(sender.headers)
-    await tripped.seen
-    expect(refusalOf(await sending)).toEqual(REFUSED)
-    expect((await ledgerRowsOf(service.owner, sender.caller.entitlementId)).map(({ state }) => state)).toEqual([
-      'delivered',
-      'delivered',
-    ])
+    const { refusal } = await stalled(sender, 'delivery')
+    expect(await refusal()).toEqual(REFUSED)
+    expect(await statesOf(sender)).toEqual(['delivered', 'delivered'])
     proxy.set('pass')
     await assertRefunded(sender)
   })
 
   test('is refunded exactly, also where the counters were rebuilt while it counted as delivered', async () => {
     const sender = await createSender()
-    const tripped = proxy.trip('stall', 'record-delivered', 'delivery')
-    const sending = sender.send(sender.headers)
-    await tripped.seen
+    const { refusal } = await stalled(sender, 'delivery')
     await loseCounters(sender.caller)
     const other = await sender.caller.ask()
     expect(remaining(other.headers)).toMatchObject({ day: 97, month: 997 })
-    expect(refusalOf(await sending)).toEqual(REFUSED)
+    expect(await refusal()).toEqual(REFUSED)
     proxy.set('pass')
     await assertRefunded(sender, 1)
   })
 
   test('changes nothing where it reaches Postgres after the refusal', async () => {
     const sender = await createSender()
-    const tripped = proxy.trip('stall', 'record-delivered', 'withheld')
-    const sending = sender.send(sender.headers)
-    await tripped.seen
-    expect(refusalOf(await sending)).toEqual(REFUSED)
-    expect((await ledgerRowsOf(service.owner, sender.caller.entitlementId)).map(({ state }) => state)).toEqual([
-      'delivered',
-      'open',
-    ])
+    const { refusal } = await stalled(sender, 'withheld')
+    expect(await refusal()).toEqual(REFUSED)
+    expect(await statesOf(sender)).toEqual(['delivered', 'open'])
     const records = proxy.count('record-delivered')
     proxy.set('pass')
     await expectEventually(() => records.delivered > 0, true)

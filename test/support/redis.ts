@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { inject } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { startRedis, type LocalRedis } from '#operator/demo/local/redis.ts'
 import { freePort, startSupervised, untilReady } from '#operator/demo/local/supervised-process.ts'
 import type { RunServers } from './servers.ts'
@@ -140,4 +140,10 @@ export async function replicaKnown(sentinel: TestSentinel): Promise<void> {
       return Array.isArray(replicas) && replicas.length > 0 && !JSON.stringify(replicas).includes('disconnected')
     }),
   )
+}
+
+/** Stops a server at the end of the test that started it. */
+export function stopping<T extends { stop(): Promise<unknown> }>(server: T): T {
+  onTestFinished(async () => void (await server.stop()))
+  return server
 }

@@ -3,13 +3,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary, type PrimaryConnection, type PrimaryOptions } from '#core/redis/primary.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
-import { PRIMARY_SETTINGS, startClusterNode, startOwnRedis, startReplica, withRedis } from '#test/support/redis.ts'
+import {
+  PRIMARY_SETTINGS,
+  startClusterNode,
+  startOwnRedis,
+  startReplica,
+  stopping,
+  withRedis,
+} from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
-
-function stopping<T extends { stop(): Promise<unknown> }>(server: T): T {
-  onTestFinished(async () => void (await server.stop()))
-  return server
-}
 
 function open(url: string, whileAway: PrimaryOptions['whileAway'] = 'fail') {
   const lines: string[] = []

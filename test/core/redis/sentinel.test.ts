@@ -16,14 +16,11 @@ import {
   startOwnRedis,
   startReplica,
   startSentinel,
+  stopping,
   withRedis,
 } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
 
-function stopping<T extends { stop(): Promise<unknown> }>(server: T): T {
-  onTestFinished(async () => void (await server.stop()))
-  return server
-}
 function open(url: string) {
   const lines: string[] = []
   let connectedMs = Number.NaN
