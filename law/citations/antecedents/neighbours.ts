@@ -95,10 +95,7 @@ export function takeActOfPrevious(citations: readonly Citation[], { tokens }: Te
 }
 
 /** Each citation may take the act of the one before it, which may have taken its own. */
-function takeActs(
-  citations: readonly Citation[],
-  takes: (citation: Citation, neighbour: Citation) => boolean,
-): readonly Citation[] {
+function takeActs(citations: readonly Citation[], takes: (citation: Citation, neighbour: Citation) => boolean) {
   const resolved: Citation[] = []
   for (const citation of citations) {
     const neighbour = resolved.at(-1)

@@ -33,12 +33,7 @@ export function cite(
 }
 
 /** Cites provisions of a known act, of which the first begins at `from`. */
-export function citeInAct(
-  tokens: TokenStream,
-  { designator, elements }: Provisions,
-  act: string,
-  from: number,
-): Reading | undefined {
+export function citeInAct(tokens: TokenStream, { designator, elements }: Provisions, act: string, from: number) {
   const [first, ...rest] = elements
   if (first === undefined) return undefined
   const citations = [{ ...first, from }, ...rest].flatMap((element) =>
@@ -66,7 +61,9 @@ function citationsOf(
   const [main, below] = parts
   const [low, high] = main?.text.split('-') ?? []
   const ascends = Number.parseInt(low ?? '', 10) < Number.parseInt(high ?? '', 10)
-  const isRange = hyphen === true && below === undefined && ascends && hyphenIsRange(designator, act)
+  // `16 U.S.C. 1531-1544`, but `78j-1`.
+  const isLong = /^\d{3,}-\d{3,}$/.test(main?.text ?? '') && act?.startsWith('usc:') === true
+  const isRange = hyphen === true && below === undefined && ascends && (isLong || hyphenIsRange(designator, act))
   if (isRange && main !== undefined && low !== undefined && high !== undefined)
     for (let joint = from + 1; joint < to; joint += 1)
       if (tokens.reads(joint, '-') && tokens.reads(joint - 1, low))

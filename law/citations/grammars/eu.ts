@@ -76,13 +76,7 @@ function readCommunity(tokens: TokenStream, at: number): number | undefined {
 
 const NUMBERS = /^(\d{1,4})\/(\d{1,4})(?:\/(eu|ec|eec|eg|ewg|ue|ce|cee|euratom))?(?![\p{L}\p{Nd}]|\/.)/u
 
-function readNumbers(
-  tokens: TokenStream,
-  at: number,
-  type: string,
-  numbered: boolean,
-  community: boolean,
-): ActMention | undefined {
+function readNumbers(tokens: TokenStream, at: number, type: string, numbered: boolean, community: boolean) {
   const found = tokens.isNumber(at) ? tokens.match(at, NUMBERS) : undefined
   if (found === undefined) return undefined
   const [, first = '', second = '', suffix] = found.groups

@@ -20,16 +20,15 @@ export function readUsAct(tokens: TokenStream, at: number, actOfPart: ActOfPart)
 /** Reads a title after its section: `section 1601 of title 15, United States Code`, `section 1324 of Title 31`. */
 export function readUsTitleAfter(tokens: TokenStream, at: number): ActMention | undefined {
   const alone = tokens.digits(at, 1, 2)
-  const after = tokens.afterAbbreviation(at + 1, 'usc')
+  const after = afterCode(tokens, at + 1)
   if (alone !== undefined && after !== undefined) return actBeside(`usc:${alone}`, after)
   const title = tokens.reads(at, 'title') ? tokens.digits(at + 1, 1, 2) : undefined
   if (title === undefined) return undefined
   const index = tokens.skip(tokens.skip(tokens.skip(at + 2, ',', 'of'), 'of'), 'the')
   if (tokens.reads(index, 'code') && tokens.reads(index + 2, 'federal') && tokens.reads(index + 3, 'regulations'))
     return actBeside(`cfr:${title}`, index + 4)
-  const isStates = tokens.reads(index, 'united') && tokens.reads(index + 1, 'states')
-  const code = isStates ? index + 2 : tokens.afterAbbreviation(index, 'us')
-  if (code !== undefined && tokens.reads(code, 'code')) return actBeside(`usc:${title}`, code + 1)
+  const code = afterCode(tokens, index)
+  if (code !== undefined) return actBeside(`usc:${title}`, code)
   return tokens.reads(at - 1, 'of') && !tokens.reads(at + 2, 'of') ? actBeside(`usc:${title}`, at + 2) : undefined
 }
 
@@ -39,7 +38,7 @@ function readTitle(tokens: TokenStream, at: number): ActMention | undefined {
   const title = tokens.digits(number, 1, 2)
   if (title === undefined) return undefined
   const name = tokens.skip(number > at ? tokens.skip(tokens.skip(number + 1, ',', 'of'), 'the') : number + 1, ',')
-  const code = tokens.afterAbbreviation(name, 'usc') ?? afterWords(tokens, name, 'united states code')
+  const code = afterCode(tokens, name)
   if (code !== undefined) {
     const app = tokens.reads(code, 'app', 'appendix') ? tokens.skip(code + 1, '.') : code
     return withSections(`usc:${title}${app > code ? 'a' : ''}`, tokens, tokens.skip(app, 'a'))
@@ -56,6 +55,13 @@ function readTitle(tokens: TokenStream, at: number): ActMention | undefined {
   return numberedAct(`cfr:${title}/${first}${letter}`, isLettered ? part + 2 : part + 1)
 }
 
+/** `U.S.C.`, `USCA` and `U.S.C.S.` of publishers, `U.S. Code`, `United States Code`. */
+function afterCode(tokens: TokenStream, at: number): number | undefined {
+  const short = ['usca', 'uscs', 'usc'].map((letters) => tokens.afterAbbreviation(at, letters)).find((end) => end)
+  const us = tokens.afterAbbreviation(at, 'us')
+  return short ?? (tokens.reads(us ?? -1, 'code') ? (us ?? 0) + 1 : afterWords(tokens, at, 'united states code'))
+}
+
 /** The position after a name that is written out, and its comma. */
 function afterWords(tokens: TokenStream, at: number, name: string): number | undefined {
   const words = name.split(' ')
@@ -64,7 +70,8 @@ function afterWords(tokens: TokenStream, at: number, name: string): number | und
 
 function withSections(act: string, tokens: TokenStream, at: number): ActMention | undefined {
   // `16 U.S.C., 1952 ed.` names no section.
-  const comma = tokens.reads(at, ',') && (tokens.isSectionSign(at + 1) || tokens.reads(at + 1, 'section')) ? at + 1 : at
+  const isApart = tokens.isSectionSign(at + 1) || tokens.reads(at + 1, 'section', 'sec')
+  const comma = tokens.reads(at, ',') && isApart ? at + 1 : at
   const word = tokens.skip(tokens.skip(comma, 'section', 'sections', 'sec', 'secs'), '.')
   const number = tokens.isSectionSign(word) ? tokens.skip(word + 1, '§') : word
   return tokens.isNumber(number) ? { ...actBeside(act, number), sections: number } : undefined

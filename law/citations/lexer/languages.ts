@@ -13,24 +13,26 @@ const wordList = z
 const tableSchema = z.record(
   z.string(),
   z.strictObject({
-    /** Words for an article or a section, for an annex, and for what stands below, before its number. */
+    /** Words for an article or a section, an annex, a recital, and for what stands below, before its number. */
     article: wordList,
     annex: wordList,
+    recital: wordList,
     paragraph: wordList,
     /** Words between a provision and its act. */
     of: wordList,
     /** Beginnings of nouns of legislation, which end compounds (`kjøpsloven`). */
     nouns: wordList,
-    /** Endings of cases: `Kodeksu` and `Kodeks` are one. */
+    /** Endings of cases: `Kodeksu` and `Kodeks` are one. Articles and prepositions that are written with a word. */
     endings: wordList,
-    /** Words for an article or a section behind its number (`5. pants`). */
+    prefix: wordList,
+    /** Words behind a number: for an article or a section (`5. pants`), and those above that stand there too. */
     behind: wordList,
   }),
 )
 const TABLE = tableSchema.parse(WORDS)
 
 /** Words of these languages that others have as well, so that they tell no language. */
-const SHARED = new Set('artikel paragraf annex'.split(' '))
+const SHARED = new Set('artikel paragraf annex gr ek m md lisa kappale § §§'.split(' '))
 /** Words within a name, before what the act is about: `Wet op de`, `zakon o`, `закон за`, `lov om`. */
 const ABOUT = new Set(
   'o za за περι για om op inzake betreffende su sui sul sulla sugli sulle dwar privind par per sobre'.split(' '),
@@ -48,33 +50,30 @@ export const LANGUAGES: ReadonlyMap<string, Words> = new Map(
   Object.entries(TABLE).map(([code, words]) => [code, wordsOf(words)]),
 )
 
-function wordsOf({ of, nouns, endings, behind, ...rest }: (typeof TABLE)[string]) {
+function wordsOf({ of, nouns, endings, prefix, behind, ...rest }: (typeof TABLE)[string]) {
   const noun = `(?:${nouns.join('|')})`
+  const before = prefix.map((each) => `^${each}(?=.{3,})`)
+  const affixes = [...before, `(?<=^.{${STEM_MIN},})(?:${endings.join('|')})$`]
   return {
     ...rest,
     of: new Set(of),
     nouns: new RegExp(`^${noun}\\p{L}{0,5}$`, 'u'),
     compounds: new RegExp(`^\\p{L}{3,}${noun}\\p{L}{0,4}$`, 'u'),
-    endings: endings.length === 0 ? undefined : new RegExp(`(?<=^.{${STEM_MIN},})(?:${endings.join('|')})$`, 'u'),
+    endings: prefix.length + endings.length === 0 ? undefined : new RegExp(affixes.join('|'), 'gu'),
     behind: new Set(behind),
   }
 }
 
 /** The languages that a word for a provision tells. */
 const LANGUAGES_OF = new Map<string, string[]>()
-for (const [code, { article, annex, behind }] of LANGUAGES)
-  for (const word of [...article, ...annex, ...behind])
-    if (!SHARED.has(word) && word !== '§') LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), code])
+for (const [code, { article, annex, recital, behind }] of LANGUAGES)
+  for (const word of [...article, ...annex, ...recital, ...behind])
+    if (!SHARED.has(word)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), code])
 
-/** What a text is found to hold, once. */
-interface Found {
-  readonly languages: ReadonlySet<string>
-  /** Whether some word may be a noun of legislation, or an abbreviation of an act. */
-  readonly names: boolean
-}
-const foundIn = new WeakMap<TokenStream, Found>()
+/** The languages that a text is found to hold, and whether some word may be a noun of legislation or an abbreviation. */
+const foundIn = new WeakMap<TokenStream, { readonly languages: ReadonlySet<string>; readonly names: boolean }>()
 
-function find(tokens: TokenStream, ofVersion: ReadonlySet<string>): Found {
+function find(tokens: TokenStream, ofVersion: ReadonlySet<string>) {
   const known = foundIn.get(tokens)
   if (known !== undefined) return known
   const all = tokens.slice(0, tokens.length)
@@ -140,7 +139,8 @@ export function endOfForeignName(
   if (isCompound(at)) return at + 1
   let noun = at
   while (!isNoun(tokens, noun, languages)) {
-    const isPart = tokens.isWord(noun) && !FUNCTION_WORD_FORMS.has(tokens.text(noun)) && !isCompound(noun)
+    const isHyphen = tokens.isContinued(noun, '-') && tokens.isWord(noun + 1)
+    const isPart = (tokens.isWord(noun) || isHyphen) && !FUNCTION_WORD_FORMS.has(tokens.text(noun)) && !isCompound(noun)
     if (!isPart || noun === at + BEFORE_NOUN_MAX) return undefined
     noun += 1
     if (isListed(noun)) return undefined
@@ -152,14 +152,15 @@ export function endOfForeignName(
     if (next === undefined) break
     end = next
   }
-  // `Legea fântânilor`, `Kodeks karny`: after a capital, the next word belongs to the name.
-  if (end === at + 1 && tokens.isCapitalised(at) && tokens.isWord(end) && !FUNCTION_WORD_FORMS.has(tokens.text(end)))
-    return end + 1
+  // `Legea fântânilor`, `Kodeks karny`: after a capital, and in scripts without, the next word belongs to the name.
+  const takesNext = end === at + 1 && /^[\p{Lu}\p{Lo}]/u.test(tokens.raw(at))
+  if (takesNext && tokens.isWord(end) && !FUNCTION_WORD_FORMS.has(tokens.text(end))) return end + 1
   return end > at + 1 ? end : undefined
 }
 
 /** `c.c.`, `d.lgs. 82/2005`, `ν. 4624/2019`, `Btk. 5. §`: letters with full stops, or before a number. */
 function endOfAbbreviation(tokens: TokenStream, at: number, languages: ReadonlySet<string>): number | undefined {
+  if (tokens.reads(at, 'i') && tokens.reads(at + 2, 'v')) return undefined
   let end = at
   while (/^\p{L}{1,4}$/u.test(tokens.raw(end)) && tokens.reads(end + 1, '.') && tokens.isGlued(end + 1)) end += 2
   const isNumbered = tokens.isNumber(end) && tokens.reads(end + 1, '/') && tokens.isYear(end + 2)
@@ -189,6 +190,8 @@ function afterPartOfName(tokens: TokenStream, at: number, languages: ReadonlySet
   if (about > at && tokens.isWord(about)) return about + 1
   let word = at
   while (word < at + 3 && (isLink(tokens.text(word), languages) || tokens.reads(word, "'", 'y', 'e', 'i'))) word += 1
+  // `अधिनियम की धारा 5`: the word for a provision.
+  if (word > at && LANGUAGES_OF.has(tokens.text(word))) return undefined
   const isName = tokens.isCapitalised(word) || (word > at && !FUNCTION_WORD_FORMS.has(tokens.text(word)))
   if (tokens.isWord(word) && isName) return word + 1
   return word === at &&

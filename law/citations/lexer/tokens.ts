@@ -16,9 +16,9 @@ export interface Token {
   readonly glued: boolean
 }
 
-const TOKEN = /[ºª°]|[\p{L}\p{M}\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[⁰¹²³⁴-⁹]+|\^\p{Nd}+|[^\s]/gu
-/** Raised digits are digits of their own: `18³` is written `18^3`, and is not `183`. */
-const RAISED = /^[⁰¹²³⁴-⁹]/
+const TOKEN = /[ºª°]|[\p{L}\p{M}〇\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[⁰¹²³⁴-⁹₀-₉]+|\^\p{Nd}+|[^\s]/gu
+/** Raised and lowered digits are digits of their own: `18³` is written `18^3`, and is not `183`. */
+const RAISED = /^[⁰¹²³⁴-⁹₀-₉]/
 /** Soft hyphens, joiners and direction marks, which editors insert before numbers. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 const ASCII_ONLY = /^[\0-\x7f]*$/
@@ -53,7 +53,9 @@ export function tokenise(text: string): Token[] {
 }
 
 function plain(written: string): string {
-  return withLatinLookAlikes(written.normalize('NFKC').replace(INVISIBLE, ''))
+  return withLatinLookAlikes(written.normalize('NFKC').replace(INVISIBLE, '')).replace(/[٠-٩۰-۹०-९]/g, (digit) =>
+    String(((digit.codePointAt(0) ?? 0) - (digit < '०' ? 0 : 6)) % 16),
+  )
 }
 
 function kindOf(folded: string): Token['kind'] {
@@ -195,14 +197,14 @@ export function lex(text: string): TokenStream {
 }
 
 const PIECES =
-  /第|[〇一二三四五六七八九十百千]+(?=[条條項号の]|$)|[条條項号](?=第|の|$)|[\p{sc=Han}\p{sc=Kana}ー]+?(?=第|$|[\p{sc=Hira}])|\p{sc=Hira}+|\p{sc=Hang}+/gu
+  /第|[〇零一二三四五六七八九十百千]+(?=[条條項号款之の]|$)|[条條項号款](?=第|の|之|$)|之(?=[一二三四五六七八九十]+$)|[\p{sc=Han}\p{sc=Kana}ー]+?(?=第|$|[\p{sc=Hira}])|\p{sc=Hira}+|\p{sc=Hang}+[법령칙례률](?=[제의]$)|\p{sc=Hang}+/gu
 const DIGITS = '〇一二三四五六七八九'
 const UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 1000 }
 
 /** Cuts a run of letters where words of a citation begin: `民法第七百九条` is five words. */
 function cjkPieces(run: string, afterNumber: boolean): readonly string[] {
   // `750조는`: a counter, and a particle.
-  const counter = afterNumber ? /^(?:[条條項号の조항호의])/u.exec(run)?.[0] : undefined
+  const counter = afterNumber ? /^(?:[条條項号款の조항호의])/u.exec(run)?.[0] : undefined
   if (counter !== undefined && counter !== run)
     return [counter, ...cjkPieces(run.slice(counter.length), counter !== 'の')]
   if (counter !== undefined) return [run]
@@ -212,11 +214,11 @@ function cjkPieces(run: string, afterNumber: boolean): readonly string[] {
 
 /** The value of a number in Han figures: `七百九` is 709. */
 function hanNumber(text: string): string | undefined {
-  if (!/^[〇一二三四五六七八九十百千]+$/u.test(text)) return undefined
+  if (!/^[〇零一二三四五六七八九十百千]+$/u.test(text)) return undefined
   let [sum, digit] = [0, 0]
   for (const figure of text) {
     const unit = UNITS[figure]
-    if (unit === undefined) digit = digit * 10 + DIGITS.indexOf(figure)
+    if (unit === undefined) digit = digit * 10 + Math.max(0, DIGITS.indexOf(figure))
     else [sum, digit] = [sum + Math.max(digit, 1) * unit, 0]
   }
   return String(sum + digit)

@@ -25,12 +25,7 @@ const ORIGINS =
  * `code de l'urbanisme`.
  * @param linked a word such as `of` or `des` stands before it.
  */
-export function readWrittenName(
-  tokens: TokenStream,
-  at: number,
-  linked: boolean,
-  aliases: ActAliases,
-): ActMention | undefined {
+export function readWrittenName(tokens: TokenStream, at: number, linked: boolean, aliases: ActAliases) {
   const named =
     readPublicLaw(tokens, at) ??
     readGermanName(tokens, at, linked) ??
@@ -136,11 +131,7 @@ function isPossessive(tokens: TokenStream, at: number): boolean {
 }
 
 /** `Markets Rules (“MKT”)`, `Freight Act (FA)`: the listed act that brackets give for a name, or the name itself. */
-export function withListedInBrackets(
-  tokens: TokenStream,
-  mention: ActMention | undefined,
-  aliases: ActAliases,
-): ActMention | undefined {
+export function withListedInBrackets(tokens: TokenStream, mention: ActMention | undefined, aliases: ActAliases) {
   if (mention === undefined || !tokens.reads(mention.end, '(')) return mention
   const name = tokens.skip(mention.end + 1, ...QUOTES)
   const listed = aliases.find(tokens, name)

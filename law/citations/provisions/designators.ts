@@ -1,6 +1,7 @@
 import { LANGUAGES } from '#law/citations/lexer/languages.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readBrackets, readDesignation, wholeNumber, type Designation } from './numbers.ts'
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 import KINDS from './designators.json' with { type: 'json' }
 import { readRoman } from './roman.ts'
 
@@ -35,13 +36,15 @@ for (const kind of Object.keys(KINDS).filter((each): each is keyof typeof KINDS 
   for (const word of several.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
   for (const word of short.split(' ')) words.set(word, { kind, plural: /.s$/.test(word), abbreviated: true })
 }
-for (const { article, annex } of LANGUAGES.values())
-  for (const [kind, of] of [
-    ['article', article],
-    ['annex', annex],
-  ] as const)
-    for (const word of of) if (!words.has(word)) words.set(word, { kind, plural: false, abbreviated: word.length < 4 })
+for (const language of LANGUAGES.values())
+  for (const kind of ['article', 'annex', 'recital'] as const)
+    for (const word of language[kind])
+      if (!words.has(word)) words.set(word, { kind, plural: false, abbreviated: word.length < 4 })
 words.delete('')
+
+const [CARDINALS, ORDINALS] = [new Map(Object.entries(WORDS.cardinals)), new Map(Object.entries(WORDS.ordinals))]
+/** What follows a number in words. */
+const OF_ACT = /^(?:of|to|du|des?|d|del|della?|do|da|der)$/
 
 /** A designator that no word states: the number at `end` is of this kind. */
 export function impliedDesignator(kind: DesignatorKind, end: number, plural = false): Designator {
@@ -51,12 +54,13 @@ export function impliedDesignator(kind: DesignatorKind, end: number, plural = fa
 /** Reads `Art.`, `§§`, `Rules`. Undefined if there is no such word, or if it is part of a longer one. */
 export function readDesignator(tokens: TokenStream, at: number): Designator | undefined {
   if (tokens.isSectionSign(at)) return impliedDesignator('sign', tokens.skip(at + 1, '§'), tokens.text(at).length > 1)
-  const word = tokens.isWord(at) ? words.get(tokens.text(at)) : undefined
+  // `skäl` is a recital, `skal` a verb.
+  const word = tokens.isWord(at) ? (words.get(tokens.raw(at)) ?? words.get(tokens.text(at))) : undefined
   if (word === undefined || isInsideWord(tokens, at)) return undefined
-  // `čl.` is an article, `cl.` a clause.
-  if (tokens.raw(at).toLowerCase() === 'cl') return undefined
+  // `čl.` is an article, `cl.` a clause; `EG 26` is a recital, `eg` begins an example.
+  if (/^(?:cl|Cl|eg)$/.test(tokens.raw(at))) return undefined
   const hasPoint = tokens.reads(at + 1, '.')
-  if (hasPoint && !word.abbreviated) return undefined
+  if ((hasPoint && !word.abbreviated) || (!hasPoint && tokens.reads(at, 'm'))) return undefined
   const afterPoint = hasPoint ? at + 2 : at + 1
   return {
     ...word,
@@ -96,24 +100,42 @@ export function readNumber(tokens: TokenStream, from: number, designator: Design
   const at = afterNumberWord(tokens, from)
   const read = readDesignation(tokens, at, designator.dashed)
   const hyphenated = read !== undefined && (kind === 'section' || kind === 'sign') ? readHyphenated(tokens, read) : read
-  const designation = wholeNumber(tokens, at, hyphenated)
-  if (designation !== undefined) return designation
+  const written = wholeNumber(tokens, at, hyphenated) ?? readWritten(tokens, at)
+  if (written !== undefined) return written
   if (kind === 'recital') return readBracketed(tokens, at)
   const isNumbered = kind === 'article' || kind === 'section' || kind === 'rule' || kind === 'regulation'
   const lettered = isNumbered ? readLettered(tokens, at, designator) : undefined
   if (lettered !== undefined || (!isContainer(kind) && kind !== 'article')) return lettered
   // `l'article L.`: the letter of a French series without its number.
   if (kind === 'article' && tokens.reads(at, 'l', 'r', 'd')) return undefined
-  const isFirst = tokens.reads(at, 'premier') || (kind !== 'article' && tokens.reads(at, 'ier'))
-  if (isFirst) return { parts: [{ text: '1', kind: 'main', keyword: '' }], end: at + 1, hyphen: false }
+  if (kind !== 'article' && tokens.reads(at, 'ier')) return designationOf('1', at + 1)
   return readNumeral(tokens, at, /^(?:appendix|supplement|subpart)$/.test(kind))
 }
 
-/** `article n° 1382`, `recital no. 47`. */
+/** `article n° 1382`, `recital no. 47`, `article number 5`, `Article #5`. */
 function afterNumberWord(tokens: TokenStream, at: number): number {
-  if (!tokens.reads(at, 'n', 'no', 'nr')) return at
+  if (!tokens.reads(at, 'n', 'no', 'nr', 'number', 'numero', 'num', 'nummer', '#')) return at
   const number = tokens.skip(at + 1, '.', '°')
-  return number > at + 1 && tokens.isNumber(number) ? number : at
+  return (number > at + 1 || tokens.text(at) !== 'n') && tokens.isNumber(number) ? number : at
+}
+
+/** A number, and the parts below it. */
+export function designationOf(text: string, end: number, below: Designation['parts'] = []): Designation {
+  return { parts: [{ text, kind: 'main', keyword: '' }, ...below], end, hyphen: false }
+}
+
+/** `section one of the Act`, `artículo primero`; in `which article one reads`, it is no number. */
+function readWritten(tokens: TokenStream, at: number): Designation | undefined {
+  const value = CARDINALS.get(tokens.text(at)) ?? ORDINALS.get(tokens.text(at))
+  const ends = !tokens.isWord(at + 1) || tokens.isCapitalised(at + 1) || OF_ACT.test(tokens.text(at + 1))
+  return value !== undefined && ends ? designationOf(value, at + 1) : undefined
+}
+
+/** `First`, `26th`: a number that may stand before the word for its kind. */
+export function readOrdinal(tokens: TokenStream, at: number): Designation | undefined {
+  const isCounted = tokens.isNumber(at) && tokens.isGlued(at + 1) && tokens.reads(at + 1, 'st', 'nd', 'rd', 'th')
+  const value = isCounted ? tokens.text(at) : ORDINALS.get(tokens.text(at))
+  return value === undefined ? undefined : designationOf(value, isCounted ? at + 2 : at + 1)
 }
 
 /** `recital (26)`: the publisher's own form. */
@@ -133,7 +155,7 @@ function readHyphenated(tokens: TokenStream, designation: Designation): Designat
   const number = tokens.text(end + 1)
   const isContinued =
     tokens.reads(end, '-') && tokens.isGlued(end) && tokens.isNumber(end + 1) && tokens.isGlued(end + 1)
-  const isRange = Number(number) >= Number.parseInt(parts[0]?.text ?? '', 10)
+  const isRange = Number(number) >= Number.parseInt(parts.findLast(({ kind }) => kind === 'main')?.text ?? '', 10)
   if (!isContinued || isRange || !tokens.reads(end - 1, ')')) return designation
   const brackets = readBrackets(tokens, end + 2)
   return {
@@ -172,7 +194,9 @@ function readNumeral(tokens: TokenStream, at: number, letters: boolean): Designa
   const shape = letters ? /^(?:\p{Lu}{1,2}|(\p{Lu})\1{2,4}[a-z]?|\p{Lu}[a-z])$/u : /^\p{Lu}+$/u
   if (!shape.test(tokens.raw(at)) || (tokens.isContinued(at + 1, "'") && !tokens.isNumber(at + 1))) return undefined
   const value = letters || text === 'l' ? undefined : readRoman(text)
-  if (value === undefined && !letters && text.length > 1) return undefined
+  // `Schedule ZA1`.
+  const isNumbered = tokens.isGlued(at + 1) && tokens.isNumber(at + 1) && text.length < 4
+  if (value === undefined && !letters && text.length > 1 && !isNumbered) return undefined
   let [number, end] = [value === undefined ? text : String(value), at + 1]
   if (value === undefined && tokens.isGlued(end) && tokens.isNumber(end)) {
     number += tokens.text(end)
@@ -185,7 +209,7 @@ function readNumeral(tokens: TokenStream, at: number, letters: boolean): Designa
     end += 2
   }
   const brackets = readBrackets(tokens, end)
-  return { parts: [{ text: number, kind: 'main', keyword: '' }, ...brackets.parts], end: brackets.end, hyphen: false }
+  return designationOf(number, brackets.end, brackets.parts)
 }
 
 /** What else hangs under a provision, and is not its text: `Table 1 to § 63.1`. */

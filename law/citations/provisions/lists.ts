@@ -1,3 +1,4 @@
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { isContainer, readDesignator, readNumber, type Designator, type DesignatorKind } from './designators.ts'
 import { readBrackets, type Designation, type Part } from './numbers.ts'
@@ -32,8 +33,8 @@ const DIVISIONS: Partial<Record<DesignatorKind, readonly string[]>> = {
   annex: ['part', 'section', 'abschnitt', 'teil', 'partie'],
 }
 const CONNECTORS = new Set(', ; and or und oder sowie et ou & to bis through until – -'.split(' '))
-/** Between numbers, in languages without a grammar. */
-const FOREIGN_AND = new Set('e ed y en og och i oraz és ja ir un și и και'.split(' '))
+/** Between numbers, in languages without a grammar: `and`, and `to`. */
+const FOREIGN_AND = new Set(WORDS.foreign_joining.split(' '))
 
 /**
  * Reads the numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`. Each item of a
@@ -202,11 +203,16 @@ function afterRemark(tokens: TokenStream, at: number): number {
 }
 
 /** Returns the position after `,`, `and`, `–` or two of them (`, and`). Undefined if the list ends. */
-function afterConnector(tokens: TokenStream, at: number): number | undefined {
+export function afterConnector(tokens: TokenStream, at: number): number | undefined {
+  // `tot en met 7`, `t/m 7`.
+  if (tokens.reads(at, 'tot', 't') && tokens.reads(at + 2, 'met', 'm') && tokens.isNumber(at + 3)) return at + 3
   let index = at
   while (index < at + 2) {
     const token = tokens.get(index)
-    const isAnd = token !== undefined && FOREIGN_AND.has(token.raw) && tokens.isNumber(index + 1)
+    // `artículos 5 a 7`, but `Article 5 a 30 day notice`.
+    const isTo =
+      token?.raw === 'a' && !/^(?:articles?|artikeln?|sections?|rules?|regulations?)$/.test(tokens.text(index - 2))
+    const isAnd = token !== undefined && (isTo || FOREIGN_AND.has(token.raw)) && tokens.isNumber(index + 1)
     // `§ 300gg-91, -92`: the end of another number.
     if (index > at && tokens.reads(index, '-') && tokens.isGlued(index + 1)) return undefined
     if (token === undefined || !(CONNECTORS.has(token.text) || isAnd || (token.text === 'a' && token.raw === 'à')))

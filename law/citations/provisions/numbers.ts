@@ -87,9 +87,8 @@ export function readBrackets(tokens: TokenStream, at: number): { parts: Part[]; 
     end = close + 1
   }
   const letter = parts.length > 0 && tokens.isGlued(end) ? readLetter(tokens, end) : undefined
-  return letter === undefined
-    ? { parts, end }
-    : { parts: [...parts, { text: letter.text, kind: 'letter', keyword: '' }], end: letter.end }
+  if (letter !== undefined) parts.push({ text: letter.text, kind: 'letter', keyword: '' })
+  return { parts, end: letter?.end ?? end }
 }
 
 /** Reads one letter without brackets: `lit. f`, `point f`. */
@@ -166,20 +165,15 @@ function readInserted(tokens: TokenStream, at: number): Piece | undefined {
 
 /** Removes the part after the hyphen if the hyphen separates two numbers: `8.3.1-8.3.4`. */
 function beforeRange(tokens: TokenStream, piece: Piece | undefined): Piece | undefined {
-  if (
-    piece?.hyphen !== true ||
-    !tokens.reads(piece.end, '.') ||
-    !tokens.isNumber(piece.end + 1) ||
-    !tokens.isGlued(piece.end + 1)
-  )
-    return piece
+  const goesOn = piece !== undefined && tokens.reads(piece.end, '.') && tokens.isGlued(piece.end + 1)
+  if (piece?.hyphen !== true || !goesOn || !tokens.isNumber(piece.end + 1)) return piece
   let { end } = piece
   while (!tokens.reads(end - 1, '-', '–')) end -= 1
   return { text: piece.text.slice(0, piece.text.lastIndexOf('-')), end: end - 1, hyphen: false }
 }
 
 /** Signs that join what is written together to one name, before letters or digits. */
-const JOINING = new Set(['-', '–', '/', '_', '@', '°', '*', '+', '~', ':', '.', '='])
+const JOINING = new Set(['-', '–', '/', '_', '@', '°', '*', '+', '~', ':', '.', '=', '·', '‧', '∙'])
 const BRACKET_TOKENS_MAX = 4
 
 /**
@@ -210,14 +204,13 @@ function isUnreadNumber(tokens: TokenStream, at: number): boolean {
 function afterJoined(tokens: TokenStream, at: number): number {
   const token = tokens.get(at)
   if (token?.glued !== true || token.raw === '—') return at
-  if (token.text.startsWith('^')) return at + 1
+  // Raised and lowered digits, `½`.
+  if (token.kind === 'sign' && /\d/.test(token.text)) return at + 1
   if (token.kind !== 'sign') return /^(?:\p{Lu}\p{L}{2,}|[IVX]+)$/u.test(token.raw) ? at : at + 1
   const next = tokens.get(at + 1)
   if (next?.glued !== true) return at
   if (token.text === '(') {
-    const close = [...Array(BRACKET_TOKENS_MAX).keys()]
-      .map((each) => at + 2 + each)
-      .find((each) => tokens.reads(each, ')'))
+    const close = closingBracket(tokens, at, BRACKET_TOKENS_MAX + 1)
     const inside = close === undefined ? [] : tokens.slice(at + 1, close)
     const isShort = inside.length > 0 && inside.every(({ kind, text }) => kind !== 'sign' && text.length <= 5)
     return close !== undefined && isShort && inside.some(({ kind }) => kind === 'number') ? close + 1 : at
@@ -225,7 +218,7 @@ function afterJoined(tokens: TokenStream, at: number): number {
   if (!JOINING.has(token.text)) return at
   // Between numbers, or behind a bracket, a hyphen joins the ends of a range, and so does a dash.
   const isRange = token.text === '–' || (token.text === '-' && (tokens.isNumber(at - 1) || tokens.reads(at - 1, ')')))
-  if (next.kind === 'number') return isRange ? at : at + 2
+  if (next.text.startsWith('^') || (next.kind === 'number' && !isRange)) return at + 2
   // A full stop, a colon or a dash may end what stands before a word.
   if (next.kind !== 'word' || ['.', ':'].includes(token.text)) return at
   return next.text.length <= (token.text === '–' ? 1 : 5) ? at + 2 : at
@@ -259,6 +252,10 @@ function readSuffix(tokens: TokenStream, at: number, dashed = false): { text: st
   const ordinal = tokens.reads(at, '.') && tokens.isGlued(at) ? at + 1 : at
   if (tokens.reads(ordinal, '°') && tokens.isGlued(ordinal) && !tokens.isContinued(ordinal + 1))
     return { text: '', end: ordinal + 1 }
+  // `articolo 6 - bis`, `§ 433.bis`.
+  const isJoined = tokens.reads(at, '.') ? tokens.isGlued(at + 1) : /^arti[cg]/.test(tokens.text(at - 2))
+  if (tokens.reads(at, '.', '-', '–') && isJoined && INSERTED.test(tokens.text(at + 1)) && !tokens.isNumber(at + 2))
+    return { text: tokens.text(at + 1), end: at + 2 }
   if (token?.kind !== 'word') return { text: '', end: at }
   const isGermanUntil =
     token.text === 'bis' && !token.glued && (tokens.isNumber(at + 1) || tokens.isSectionSign(at + 1))
@@ -266,9 +263,8 @@ function readSuffix(tokens: TokenStream, at: number, dashed = false): { text: st
     // `Article 6 quinquies A of the Paris Convention`, but `6 bis A company`.
     const isLetter = /^[A-Z]$/.test(tokens.raw(at + 1)) && !tokens.isGlued(at + 1)
     const ends = !tokens.isWord(at + 2) || tokens.isCapitalised(at + 2) || tokens.reads(at + 2, 'of', 'de', 'der', 'du')
-    return isLetter && ends
-      ? { text: `${token.text}-${tokens.text(at + 1)}`, end: at + 2 }
-      : { text: token.text, end: at + 1 }
+    if (isLetter && ends) return { text: `${token.text}-${tokens.text(at + 1)}`, end: at + 2 }
+    return { text: token.text, end: at + 1 }
   }
   if (!token.glued) {
     if (!isLetterApart(tokens, at)) return { text: '', end: at }
@@ -282,6 +278,9 @@ function readSuffix(tokens: TokenStream, at: number, dashed = false): { text: st
   // `42 U.S.C. 1395ff` is a section of its own; `§ 433ff` goes on.
   const isOwn = dashed || tokens.reads(at - 2, 'section')
   if (token.text === 'er' || (token.text === 'ff' && !isOwn)) return { text: '', end: at + 1 }
+  // `10b5-1`, `15c3-1`.
+  const rule = tokens.match(at, /^[a-z]\d{1,2}(?=-\d)/)
+  if (rule !== undefined) return { text: rule.groups[0] ?? '', end: rule.end }
   return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text)
     ? { text: token.text, end: at + 1 }
     : undefined
@@ -305,8 +304,8 @@ function isBeforeNationalAct(tokens: TokenStream, at: number): boolean {
   return tokens.isWord(at + 1) && !tokens.isGlued(at + 1) && NATIONAL_ACT.test(tokens.raw(at + 1))
 }
 
-function closingBracket(tokens: TokenStream, open: number): number | undefined {
-  for (let index = open + 2; index <= open + 3; index += 1) if (tokens.reads(index, ')')) return index
+function closingBracket(tokens: TokenStream, open: number, most = 3): number | undefined {
+  for (let index = open + 2; index <= open + most; index += 1) if (tokens.reads(index, ')')) return index
   return undefined
 }
 

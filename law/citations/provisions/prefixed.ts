@@ -4,7 +4,11 @@ import { readFirst, type Element, type Provisions } from './lists.ts'
 import type { Part } from './numbers.ts'
 import { readQualifier, readSibling, type Qualified } from './qualifiers.ts'
 
-const OF = new Set("of the in to des der de du l ' first second third subparagraph".split(' '))
+const OF = new Set(
+  "of the in to des der de du l ' van het dell della dello del di da do dos z ze av first second third subparagraph".split(
+    ' ',
+  ),
+)
 const OF_MAX = 6
 const LEVELS_MAX = 3
 const INNERMOST_MAX = 16
@@ -49,12 +53,7 @@ function readInnermost(tokens: TokenStream, at: number): Element[] {
   return found
 }
 
-function withDesignator(
-  tokens: TokenStream,
-  at: number,
-  innermost: readonly Element[],
-  outer: readonly Part[],
-): Provisions | undefined {
+function withDesignator(tokens: TokenStream, at: number, innermost: readonly Element[], outer: readonly Part[]) {
   const designator = readDesignator(tokens, at)
   const provision = designator && readFirst(tokens, designator)
   if (designator === undefined || provision === undefined || designator.kind === 'paragraph') return undefined

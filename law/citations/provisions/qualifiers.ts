@@ -32,12 +32,7 @@ export interface Qualified {
  * @param divisions words of parts or sections that are no part of the path. @param signs behind a comma, a section sign
  * is a paragraph, and a letter before a bracket a point: `article 6, § 1, f)`.
  */
-export function readQualifiers(
-  tokens: TokenStream,
-  at: number,
-  divisions: readonly string[] = [],
-  signs = false,
-): Qualified {
+export function readQualifiers(tokens: TokenStream, at: number, divisions: readonly string[] = [], signs = false) {
   const parts: Part[] = []
   let end = readRomanParagraph(tokens, at, parts)
   for (let round = 0; round < 8; round += 1) {
