@@ -33,7 +33,7 @@ export function cfrCitation(provision: CitedProvision, fields: DocumentFields): 
   if (section !== undefined && PART_OF_SECTION.test(own)) {
     const reference = `${number} CFR ${own}`
     const notes = provision === section || provision.kind === 'section' ? '' : `, ${provision.kind}`
-    return { ...document, label: `${reference}${notes}`, reference }
+    return { ...document, label: `${reference}${notes}`, reference: `${reference}${notes === ', note' ? ' note' : ''}` }
   }
   return { ...document, label: `${words}${placeOf(provision)}`, ...appendixOf(provision, words) }
 }

@@ -207,8 +207,10 @@ function citationOf(provision: CitedProvision, fields: DocumentFields): Citation
     const parts = [code, compiled?.heading ?? '', words.trim()].filter((part) => part !== '')
     return { label: parts.join(', ').slice(0, 300), act }
   }
-  const reference = `${known} U.S.C. ${number}${provision.kind === 'note' ? ' note' : ''}`
-  return { label: reference, act, reference }
+  const note = provision.kind === 'note' ? ' note' : ''
+  // `19...19c`: the ends of a range of sections.
+  const reference = number.split('...').map((each) => `${known} U.S.C. ${each}${note}`)
+  return { label: `${known} U.S.C. ${number}${note}`, act, reference: reference.join('; ') }
 }
 
 /** A public law and a bill are cited by their numbers. A division of an act counts its sections anew. */

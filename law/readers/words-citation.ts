@@ -35,6 +35,10 @@ export function wordsCitation(provision: CitedProvision, fields: DocumentFields,
 
 /** Containers that count their provisions anew, which are cited with them: `Schedule 1, paragraph 10`. */
 const COUNTING_ANEW = ['annex', 'schedule']
+/** Kinds that have a number, or are the only one. */
+const NUMBERED = new Set([...COUNTING_ANEW, 'article', 'recital'])
+/** `ANHÄNGE`, `ANNEX TO THE RESOLUTION`: without a number of its own. */
+const ONLY = /^(?:an(?:nex(?:es)?|hang|hänge|lagen?|exos?)|schedules?)(?:\s+(?![IVXLC]+\b|[A-Z]\b)\p{L}.*)?$/iu
 
 /**
  * The words by which a question names a provision; those of containers are in one language for all. None within a
@@ -46,13 +50,16 @@ function referenceTo(provision: CitedProvision): string | undefined {
   if (outer.some((each) => !COUNTING_ANEW.includes(each.kind))) return undefined
   const named = [...outer.toReversed(), provision].map(({ kind, label, heading }) => {
     // `ANHANG XI` may stand as a heading, and an act may have one annex without a number.
-    const [, own = '', ofHeading = ''] = /^(\p{L}+)(?:\s([IVXLC\d]+))?$/u.exec(heading) ?? []
+    const ofHeading = /^\p{L}+\s([IVXLC\d]+)$/u.exec(heading)?.[1] ?? ''
     const number = label !== '' || !COUNTING_ANEW.includes(kind) ? numberIn(label) : ofHeading
-    const isOnly = /^(?:an(?:nex|hang|lage)|schedule)$/i.test(label || own)
+    const isOnly = ONLY.test(label || heading)
     const word = WORDS.get(kind) ?? ''
     return word !== '' && (number !== '' || isOnly) ? `${word} ${number}`.trim() : ''
   })
-  if (named.includes('')) return undefined
+  // `Artículo único`, `Primera`: its own words, of which the import says whether they name it.
+  const isOwn = named.at(-1) === '' && NUMBERED.has(provision.kind)
+  if (named.includes(''))
+    return isOwn && (outer.length === 0 || !/^art/i.test(provision.label)) ? placeOf(provision) : undefined
   const [first = '', second] = named
   if (second !== undefined && !first.includes(' ')) return `${second} of the ${first}`
   // `§§ 14 bis 20`, `SEC. 2`: the publisher's own words, where they say the kind.

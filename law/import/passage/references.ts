@@ -67,9 +67,16 @@ export function createNameCheck(): (record: {
       return [...certain, ...ifHeld].map((each) => canonicalReference(each.reference))
     }, REMEMBERED),
   )
+  const romanOf = new Map<string, boolean>()
   return ({ act, label, reference, references }) => {
     if (reference === undefined) return undefined
     const provisions = references.filter((each) => each.includes('#'))
+    // `section I` and `section 1` of one act: a question means the one or the other.
+    const [, number = ''] = /^section ([IVXL]+|\d{1,2})$/.exec(reference) ?? []
+    const [key = '', isRoman] = [provisions[0], /^\p{L}/u.test(number)]
+    if (number !== '' && romanOf.size < REMEMBERED) romanOf.set(key, romanOf.get(key) ?? isRoman)
+    if (number !== '' && (romanOf.get(key) ?? isRoman) !== isRoman)
+      return `no question can name it: "${reference}" and the same number in other figures are two provisions of its act`
     const forms = [
       label,
       reference,

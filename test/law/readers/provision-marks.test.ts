@@ -238,3 +238,10 @@ test('a page of EUR-Lex without a provision is a loss; one whose text stands in 
   expect(form.losses).toEqual([])
   expect(form.provisions.find(({ kind }) => kind === 'article')?.text).toBe('One.')
 })
+
+test('an only article is named by its words', async () => {
+  const read = await lawOf('Artículo único.- Hive.')
+  expect(read.provisions.filter(({ kind }) => kind === 'article').map((each) => read.cite(each).reference)).toEqual([
+    'Artículo único',
+  ])
+})

@@ -134,3 +134,11 @@ test('an enrolled bill without a citation has its number before its title', asyn
   expect(read.fields).toMatchObject({ identifier: '115 SJRES 1 ENR', publishedAt: undefined, effectiveFrom: undefined })
   expect(passagesOf(read)).toEqual({ '115 SJRES 1 ENR, section': 'That samples are approved.' })
 })
+
+test('a range of sections is named by both ends, and so is its note', async () => {
+  const section = '<section identifier="/us/usc/t16/s19...19c"><num>§§ 19 to 19c.</num><heading>Repealed</heading>'
+  const note = '<notes><note topic="x"><heading>History</heading><p>Text.</p></note></notes>'
+  const read = await readOf('uscDoc', '<dc:title>Title 16</dc:title>', `<main>${section}${note}</section></main>`)
+  const references = read.provisions.map((each) => read.cite(each).reference)
+  expect(references).toContain('16 U.S.C. 19; 16 U.S.C. 19c')
+})

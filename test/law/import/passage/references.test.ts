@@ -81,6 +81,11 @@ describe('the references of a passage', () => {
     }
     expect(reasonOf(record('Bee Act', '§ 301'))).toBeUndefined()
     expect(reasonOf(record('/us/bees', '§ 301'))).toBe('no question can name it: "§ 301" names no provision of its act')
+    const first = (reference: string) => ({ ...record('Bee Act', reference), references: ['rulebook:bees#1'] })
+    expect(reasonOf(first('section 1'))).toBeUndefined()
+    expect(reasonOf(first('section I'))).toContain(
+      '"section I" and the same number in other figures are two provisions',
+    )
   })
 
   test('are those of all parts of a text that is cut', async () => {
