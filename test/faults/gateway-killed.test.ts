@@ -74,14 +74,14 @@ const limits = { requests_per_day: 3, requests_per_month: 100 }
 
 const KILLED = [
   {
-    when: 'the charge and the reservation leaves no 409',
+    when: 'the charge and the reservation',
     store: 'gatewayDatabaseUrl',
     bytes: 'insert-reservation',
     asked: {},
     recorded: ['delivered'],
   },
   {
-    when: 'the refund in Postgres and in Redis refunds once',
+    when: 'the refund in Postgres and in Redis',
     store: 'redisUrl',
     bytes: '\r\nrefund\r\n',
     asked: { query: asking('status-400', ANSWERED_QUERY) },
@@ -90,8 +90,8 @@ const KILLED = [
 ] as const
 
 test.concurrent.each(KILLED)(
-  'a gateway that is killed between $when: another one serves the retry, and day and month are exact after the ' +
-    'deadline of the lease',
+  'a gateway that is killed between $when leaves no 409: another one serves the retry, and day and month are exact ' +
+    'after the deadline of the lease',
   async ({ store, bytes, asked, recorded }) => {
     const doomed = await startDoomed(store)
     try {
