@@ -10,10 +10,8 @@ const INSTRUMENTS = Object.entries(NAMES.instruments).map(
 
 /** Returns the letter of the kind of act that a title names first. */
 export function instrumentIn(title: string): string | undefined {
-  const found = INSTRUMENTS.map(([words, letter]) => ({ letter, at: words.exec(title)?.index ?? -1 })).filter(
-    ({ at }) => at !== -1,
-  )
-  return found.toSorted((a, b) => a.at - b.at)[0]?.letter
+  const found = INSTRUMENTS.map(([words, letter]) => ({ letter, at: words.exec(title)?.index ?? Infinity }))
+  return found.filter(({ at }) => at < Infinity).toSorted((a, b) => a.at - b.at)[0]?.letter
 }
 
 const VALUES: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.celex))

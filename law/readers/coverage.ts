@@ -50,12 +50,9 @@ export function coverageOf(
         missed += text.value.charAt(at)
       }
     }
-    if (missed.trim() !== '' && remainder.length < READER_BOUNDS.remainderMax)
-      remainder.push({
-        line: text.line,
-        xpath: xpathOf(text),
-        text: missed.trim().slice(0, READER_BOUNDS.remainderCharactersMax),
-      })
+    const shown = missed.trim().slice(0, READER_BOUNDS.remainderCharactersMax)
+    if (shown !== '' && remainder.length < READER_BOUNDS.remainderMax)
+      remainder.push({ line: text.line, xpath: xpathOf(text), text: shown })
   }
   return { characters, by, remainder, uncovered }
 }

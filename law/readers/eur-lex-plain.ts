@@ -87,16 +87,12 @@ export function plainFields(read: ReadTree): DocumentFields {
   const { root } = read.tree
   const page = pageFields(read)
   const metas = allNamed(root, 'meta')
-  const meta = (wanted: string): string | undefined =>
-    attribute(
-      metas.find((each) => foldKey(attribute(each, 'name') ?? '') === wanted),
-      'content',
-    )?.trim()
+  const meta = (wanted: string) => metas.find((each) => foldKey(attribute(each, 'name') ?? '') === wanted)
   const consolidated = consolidationOf(root)
-  const title = meta('dc.description') || (consolidated && consolidatedTitle(root)) || page.title
+  const title = attribute(meta('dc.description'), 'content') || (consolidated && consolidatedTitle(root)) || page.title
   const celex = consolidated?.celex ?? CELEX.exec(textOf(firstNamed(root, 'h1')) ?? '')?.[0]
   const language = consolidated?.language ?? page.language
-  const [, day, month, year] = /(\d{2})\/(\d{2})\/(\d{4})/.exec(meta('dc.source') ?? '') ?? []
+  const [, day, month, year] = /(\d{2})\/(\d{2})\/(\d{4})/.exec(attribute(meta('dc.source'), 'content') ?? '') ?? []
   return {
     title,
     identifier: celex,

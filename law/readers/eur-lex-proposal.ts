@@ -10,6 +10,11 @@ import { lead, marked, type Role } from './roles.ts'
 const REFERENCE = 'Rfrenceinstitutionnelle'
 /** Explanatory memorandum, the act itself, and financial statement follow each other. */
 const PART_TITLES = ['Exposdesmotifstitre', 'Typedudocument', 'Fichefinanciretitre'] as const
+const HEADINGS = [
+  ['Titrearticle', 'article'],
+  ['Annexetitre', 'annex'],
+  ['SectionTitle', 'division'],
+] as const
 const TITLE_LINES = ['Statut', 'Typedudocument_cp', 'Titreobjet_cp'] as const
 
 /** Whether a page is a document of the Commission: styles of Word are the classes of its paragraphs. */
@@ -33,13 +38,7 @@ export function proposalRole(element: MarkupElement): Role {
   if (has('Titreobjet')) return { is: 'heading' }
   const rank = rankOf(element)
   if (rank === undefined) return pageRole(element)
-  const kind = has('Titrearticle')
-    ? 'article'
-    : has('Annexetitre')
-      ? 'annex'
-      : has('SectionTitle')
-        ? 'division'
-        : 'heading'
+  const kind = HEADINGS.find(([style]) => has(style))?.[1] ?? 'heading'
   if (kind === 'division' && !namesDivision(textOf(element) ?? '')) return { is: 'heading' }
   return { is: 'start', kind, level: kind === 'article' ? 'passage' : 'division', rank, names: 'heading' }
 }

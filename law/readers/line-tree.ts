@@ -1,4 +1,5 @@
 import { omitted, type Role } from './roles.ts'
+import type { ProvisionMark } from './provision-marks.ts'
 import { attribute, type MarkupElement, type MarkupTree } from './tree.ts'
 import { STANDING_RULES, type Standing } from './standing.ts'
 import { TreeBuilder, type NewText, type OpenElement } from './tree-builder.ts'
@@ -14,16 +15,7 @@ export interface Block {
   /** Of a heading, from 1. */
   readonly rank?: number
   /** Of a heading: what it begins. */
-  readonly kind?:
-    | 'article'
-    | 'section'
-    | 'sections'
-    | 'rule'
-    | 'regulation'
-    | 'division'
-    | 'annex'
-    | 'schedule'
-    | 'heading'
+  readonly kind?: Exclude<ProvisionMark['kind'], 'title' | 'note'> | 'sections' | 'heading'
   /** Whether it is the number alone, which a title may follow. */
   readonly isNumber?: boolean
   readonly anchor?: string
@@ -75,14 +67,9 @@ export function lineRole(element: MarkupElement, lines: boolean): Role {
       return omitted(attribute(element, 'rule') ?? 'no text')
     case 'heading': {
       const kind = attribute(element, 'kind') ?? 'heading'
-      return {
-        is: 'start',
-        kind,
-        level: ['heading', 'division', 'annex', 'schedule'].includes(kind) ? 'division' : 'passage',
-        rank: Number(attribute(element, 'rank') ?? 1),
-        anchor: attribute(element, 'anchor'),
-        names: element.attributes.has('number') ? 'label' : 'heading',
-      }
+      const level = ['heading', 'division', 'annex', 'schedule'].includes(kind) ? 'division' : 'passage'
+      const [rank, anchor] = [Number(attribute(element, 'rank') ?? 1), attribute(element, 'anchor')]
+      return { is: 'start', kind, level, rank, anchor, names: element.attributes.has('number') ? 'label' : 'heading' }
     }
     case 'title':
       return { is: 'heading' }

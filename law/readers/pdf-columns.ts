@@ -178,17 +178,9 @@ function boxOf(x: number, y: number, right: number, size: number, { quarters }: 
 }
 
 /** A point after the page is turned with the clock by quarters, so that text which they turned is upright. */
-export function turned(x: number, y: number, quarters: number): { readonly x: number; readonly y: number } {
-  switch (((quarters % 4) + 4) % 4) {
-    case 1:
-      return { x: y, y: -x }
-    case 2:
-      return { x: -x, y: -y }
-    case 3:
-      return { x: -y, y: x }
-    default:
-      return { x, y }
-  }
+export function turned(x: number, y: number, quarters: number): Pick<PdfText, 'x' | 'y'> {
+  const [right = x, up = y] = [[], [y, -x], [-x, -y], [-y, x]][((quarters % 4) + 4) % 4] ?? []
+  return { x: right, y: up }
 }
 
 /**
@@ -242,10 +234,7 @@ function isRunningText(rows: readonly Row[], gutters: readonly number[], page: S
     const from = bounds[index] ?? 0
     const fills = rows
       .flatMap((row) => piecesOf(row, gutters))
-      .map((piece) => ({
-        from: piece[0]?.x ?? 0,
-        to: piece.reduce((most, { x, width }) => Math.max(most, x + width), 0),
-      }))
+      .map((piece) => ({ from: piece[0]?.x ?? 0, to: Math.max(0, ...piece.map(({ x, width }) => x + width)) }))
       .filter((line) => line.from >= from - 1 && line.to <= to + 1)
       .map((line) => (line.to - line.from) / (to - from))
       .toSorted((a, b) => a - b)

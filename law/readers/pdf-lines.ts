@@ -34,9 +34,7 @@ function layoutOf(pages: readonly (readonly PdfLine[])[]): Layout {
 }
 
 /** A block whose lines are not all known. */
-interface OpenBlock extends Block {
-  readonly texts: LineText[]
-}
+type OpenBlock = Block & { readonly texts: LineText[] }
 
 /** Makes headings, paragraphs and omissions of the lines of all pages. */
 export function blocksOf(pages: readonly (readonly PdfLine[])[]): readonly Block[] {
@@ -52,8 +50,11 @@ export function blocksOf(pages: readonly (readonly PdfLine[])[]): readonly Block
     const rule = omissionOf(line, layout)
     const isNote = layout.notes.has(line)
     if (rule !== undefined) held.push({ ...base, is: 'omitted', rule })
-    else if (isNote) addNote(held, line, goesOn(held.at(-1), note, line, undefined, layout), joined)
-    else {
+    else if (isNote) {
+      const last = goesOn(held.at(-1), note, line, undefined, layout) ? held.at(-1) : undefined
+      if (last === undefined) held.push(begun(line, undefined))
+      else joined(last.texts, textOf(line))
+    } else {
       const isContents = CONTENTS_LINE.test(line.text)
       const rank = isContents ? undefined : rankOf(line, before, layout)
       const last = blocks.at(-1)
@@ -105,12 +106,6 @@ function createHyphens(lines: readonly string[]): (texts: LineText[], next: Line
     }
     texts.push(next)
   }
-}
-
-function addNote(held: OpenBlock[], line: PdfLine, isSame: boolean, joined: ReturnType<typeof createHyphens>): void {
-  const last = held.at(-1)
-  if (isSame && last !== undefined) joined(last.texts, textOf(line))
-  else held.push(begun(line, undefined))
 }
 
 /** Whether a line belongs to the heading or paragraph of the line before it. */
@@ -223,13 +218,7 @@ function rankOf(line: PdfLine, before: PdfLine | undefined, { sizes, body, leadi
   if (!isApart(line, before, leading) || /[.,;:]$/.test(line.text)) return undefined
   if (NAMED.test(line.text) && line.text.length <= 100) return IN_SENTENCE.test(line.text) ? undefined : NAMED_RANK
   if (!NUMBERED.test(line.text) || SIGNATURE.test(line.text) || isFull(line, FULL_NUMBERED)) return undefined
-  return (
-    60 +
-    (line.text
-      .split(/\s/, 1)[0]
-      ?.split('.')
-      .filter((part) => part !== '').length ?? 1)
-  )
+  return 60 + (/^\S*/.exec(line.text)?.[0].match(/[^.]+/g)?.length ?? 1)
 }
 
 const SENTENCE_END = /[.:;!?]["'”’)\]]*$/u

@@ -158,9 +158,7 @@ function otherMark(line: string, isFinal: boolean): ProvisionMark | undefined {
   const text = bare(line)
   const from = line.length - line.trimStart().length + (/^\s*\*\*/.test(line) && !/^\s*\*\*\*/.test(line) ? 2 : 0)
   const whole = { from, to: from + text.length }
-  if (text === '' || line.slice(whole.from, whole.to) !== text) {
-    if (text === '' || !NOTE.test(text)) return undefined
-  }
+  if (text === '' || (line.slice(whole.from, whole.to) !== text && !NOTE.test(text))) return undefined
   if (NOTE.test(line.trim()) || NOTE.test(text))
     return { kind: 'note', rank: 0, label: { from: 0, to: line.length }, heading: undefined, text: undefined }
   const ordinal = isFinal ? ORDINAL.exec(text)?.[0] : undefined
@@ -197,10 +195,7 @@ function kanjiNumber(written: string): number {
   for (const sign of written) {
     const unit = { 十: 10, 百: 100, 千: 1_000 }[sign]
     if (unit === undefined) digit = KANJI.indexOf(sign)
-    else {
-      sum += Math.max(1, digit) * unit
-      digit = 0
-    }
+    else [sum, digit] = [sum + Math.max(1, digit) * unit, 0]
   }
   return sum + digit
 }

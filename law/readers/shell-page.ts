@@ -35,10 +35,8 @@ export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
   const hidden = ['script', 'style', 'noscript', 'template'] as const
   const text = textOf(body, ...hidden) ?? ''
   const line = body.line
-  const phrase =
-    text.length > SHELL_CHARACTERS_MAX
-      ? undefined
-      : INSTEAD.exec(`${text} ${textOf(firstNamed(root, 'noscript')) ?? ''}`)?.[0]
+  const said = `${text} ${textOf(firstNamed(root, 'noscript')) ?? ''}`
+  const phrase = text.length > SHELL_CHARACTERS_MAX ? undefined : INSTEAD.exec(said)?.[0]
   const scripts = allNamed(root, 'script').some(
     (each) => !/json/.test(attribute(each, 'type') ?? '') && (each.attributes.has('src') || /\S/.test(writtenIn(each))),
   )
