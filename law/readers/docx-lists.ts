@@ -1,4 +1,4 @@
-import { attribute, childNamed, childrenNamed, type MarkupElement } from './tree.ts'
+import { at as below, attribute, childNamed, childrenNamed, type MarkupElement } from './tree.ts'
 import NAMES from './names/docx.json' with { type: 'json' }
 import { counted } from './written-number.ts'
 
@@ -80,7 +80,7 @@ export class ListNumbers {
   #linked(list: List | undefined): List | undefined {
     const style = this.#links.get(list?.abstract ?? '')
     if (list === undefined || style === undefined) return list
-    const defined = this.#lists.get(valueOf(numberOfStyle(this.#styles(style)[0]), 'numId') ?? '')
+    const defined = this.#lists.get(valueOf(below(this.#styles(style)[0], 'pPr', 'numPr'), 'numId') ?? '')
     return { ...list, abstract: defined?.abstract ?? list.abstract }
   }
 
@@ -88,7 +88,7 @@ export class ListNumbers {
   #placeOf(paragraph: ListPlace): Pick<ListPlace, 'list' | 'level'> {
     let { list, level } = paragraph
     for (const style of list === undefined ? this.#styles(paragraph.style) : []) {
-      const stated = numberOfStyle(style)
+      const stated = below(style, 'pPr', 'numPr')
       list ??= valueOf(stated, 'numId')
       level ??= numberOf(stated, 'ilvl')
       if (list !== undefined) break
@@ -144,10 +144,6 @@ function listOf(list: MarkupElement): List {
   return { abstract: valueOf(list, 'abstractNumId') ?? '', starts: new Map(starts), own: new Map(own) }
 }
 
-function numberOfStyle(style: MarkupElement | undefined): MarkupElement | undefined {
-  return childNamed(childNamed(style, 'pPr'), 'numPr')
-}
-
 function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: readonly (number | undefined)[]): string {
   return text
     .replaceAll(/%([1-9])/g, (_, digit: string) => {
@@ -161,14 +157,17 @@ function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: re
 
 const STYLES_MAX = 20
 
-/** A style of a Word document by its id, then those that it is based on. */
-export type Styles = (id: string | undefined) => readonly MarkupElement[]
+/** A style of a Word document by its id, or else the usual one of a type, then those that it is based on. */
+export type Styles = (id: string | undefined, type?: 'paragraph' | 'table') => readonly MarkupElement[]
 
 export function stylesOf(root: MarkupElement | undefined): Styles {
-  const byId = new Map(childrenNamed(root, 'style').map((each) => [attribute(each, 'styleId') ?? '', each] as const))
-  return (id) => {
+  const all = childrenNamed(root, 'style')
+  const byId = new Map(all.map((each) => [attribute(each, 'styleId') ?? '', each] as const))
+  const usual = all.filter((each) => /^(?:1|true|on)$/.test(attribute(each, 'default') ?? ''))
+  return (id, type) => {
     const chain: MarkupElement[] = []
-    for (let next = byId.get(id ?? ''); next !== undefined; next = byId.get(valueOf(next, 'basedOn') ?? ''))
+    const first = byId.get(id ?? '') ?? usual.find((each) => attribute(each, 'type') === type)
+    for (let next = first; next !== undefined; next = byId.get(valueOf(next, 'basedOn') ?? ''))
       if (chain.push(next) === STYLES_MAX) break
     return chain
   }

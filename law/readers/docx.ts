@@ -4,8 +4,8 @@ import type { DocumentFields } from './document.ts'
 import { valueOf } from './docx-lists.ts'
 import { wordTree } from './docx-tree.ts'
 import NAMES from './names/docx.json' with { type: 'json' }
-import { CONTENTS, grouped, lead, LOWERED, marked, RAISED, type Role } from './roles.ts'
-import { allNamed, attribute, childNamed, descendants, elementsOf, firstNamed, textOf, UnreadableFile } from './tree.ts'
+import { CONTENTS, grouped, lead, LOWERED, marked, RAISED, type Role, type RoleLine } from './roles.ts'
+import { allNamed, attribute, childNamed, descendants, firstNamed, textOf, UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
 import { formatOf } from './vocabulary.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -14,6 +14,7 @@ import { unpacked } from './zip.ts'
 
 const CORE = 'docProps/core.xml'
 const RELATIONSHIPS = '_rels/.rels'
+const BESIDE = /^word\/(?:comments|header\d*|footer\d*)\.xml$/
 /** The relationships name the one that is the document: Office on the web writes `document2.xml`. */
 const DOCUMENT = /^word\/document\d*\.xml$/
 
@@ -26,12 +27,10 @@ const { roles: ROLES, vocabulary: VOCABULARY } = formatOf(
   [({ parent }) => (parent?.name === 'r' ? { is: 'break' } : { is: 'inline' }), 'br cr'],
   [({ parent }) => (parent?.name === 'r' ? marked(' ') : { is: 'inline' }), 'tab ptab'],
   [marked('‑'), 'noBreakHyphen'],
+  [fieldRole, 'instrText fldSimple'],
   [(each) => marked(SYMBOLS.get(symbolOf(each)) ?? `[sign ${symbolOf(each)}]`), 'sym'],
   [({ children }) => (children.length === 0 ? { is: 'inline' } : { is: 'note' }), 'footnoteReference endnoteReference'],
-  [(each) => grouped('', each), 'num'],
-  [(each) => grouped(' / ', each), 'den'],
-  [(each) => grouped('^', each), 'sup'],
-  [(each) => grouped('_', each), 'sub'],
+  ...Object.entries(NAMES.formula).map(([name, sign]): RoleLine => [(each) => grouped(sign, each), name]),
   [marked('√(', ')'), 'rad'],
   [marked('[', ']'), 'deg'],
   [(each) => marked(signOf(each, 'dPr', 'begChr', '('), signOf(each, 'dPr', 'endChr', ')')), 'd'],
@@ -51,11 +50,9 @@ export const DOCX: MarkupFormat = {
     const drawn = Number(metadata?.get('drawn') ?? 0)
     const unknown = allNamed(root, 'sym').filter((each) => !SYMBOLS.has(symbolOf(each)))
     return [
-      ...[...descendants(root)].flatMap((each) => {
+      ...[...descendants(firstNamed(root, 'body') ?? root)].flatMap((each) => {
         const name = unseenBy(each)
-        return name === undefined || each.parent?.parent?.standing !== undefined
-          ? []
-          : [{ name, count: 1, line: each.line }]
+        return name === undefined ? [] : [{ name, count: 1, line: each.line }]
       }),
       ...(drawn === 0 ? [] : [{ name: 'characters of drawings', count: drawn, line: 1 }]),
       ...unknown.map((each) => ({ name: `sign ${symbolOf(each)}`, count: 1, line: each.line })),
@@ -75,32 +72,33 @@ const UNSEEN: Readonly<Record<string, (value: number, element: MarkupElement) =>
 
 /** What of a document is not seen, or not in its main part. */
 function unseenBy(element: MarkupElement): string | undefined {
-  const { name, parent } = element
+  const { name, parent, standing = parent?.parent?.standing } = element
+  if (standing !== undefined) return undefined
   if (name === 'altChunk' || name === 'contentPart') return 'embedded document'
   if (name === 'showingPlcHdr') return 'placeholder of a form'
   if (UNSEEN[name]?.(Number(attribute(element, 'val') ?? Number.NaN), element) === true)
     return `text of ${name} out of sight`
-  if (name !== 'color' || parent?.name !== 'rPr') return undefined
-  const isGround = /^(?:background|light)1$/.test(attribute(element, 'themeColor') ?? '')
-  const colour = isGround ? 'ffffff' : foldKey(attribute(element, 'val') ?? '')
-  return colour === (groundOf(parent) ?? 'ffffff') ? 'text in the colour of its ground' : undefined
+  const colour = name === 'r' && textOf(element) !== undefined ? attribute(element, 'colour') : undefined
+  return colour !== undefined && foldKey(colour) === groundOf(element) ? 'text in the colour of its ground' : undefined
 }
 
 /** The colour of the nearest ground that a run, its paragraph or its cell states. */
-function groundOf(properties: MarkupElement): string | undefined {
-  for (let next: MarkupElement | undefined = properties.parent; next !== undefined; next = next.parent) {
+function groundOf(run: MarkupElement): string {
+  for (let next: MarkupElement | undefined = run; next !== undefined; next = next.parent) {
     const stated = childNamed(next, 'rPr', 'pPr', 'tcPr', 'tblPr')
-    const fill = attribute(childNamed(stated, 'shd'), 'fill') ?? HIGHLIGHTS.get(valueOf(stated, 'highlight'))
+    const shade = childNamed(stated, 'shd')
+    const own = attribute(shade, attribute(shade, 'val') === 'solid' ? 'color' : 'fill')
+    const fill = own ?? HIGHLIGHTS.get(valueOf(stated, 'highlight'))
     if (fill !== undefined && fill !== 'auto') return foldKey(fill)
   }
-  return undefined
+  return 'ffffff'
 }
 
 const HIGHLIGHTS: ReadonlyMap<string | undefined, string> = new Map(Object.entries(NAMES.highlights))
 
 function paragraphRole(paragraph: MarkupElement): Role {
   if (attribute(paragraph, 'kind') === 'toc') return CONTENTS
-  if (attribute(paragraph, 'joined') !== undefined) return { is: 'inline' }
+  if (attribute(paragraph, 'joined') === 'gone') return { is: 'block' }
   const rank = attribute(paragraph, 'kind') === 'title' ? '1' : attribute(paragraph, 'rank')
   if (rank !== undefined) {
     const isProvision = Number(rank) > 1 && BOLD_PROVISION.test(textOf(paragraph) ?? '')
@@ -109,14 +107,14 @@ function paragraphRole(paragraph: MarkupElement): Role {
       ? { ...base, kind: 'section', level: 'passage' }
       : { ...base, kind: 'heading', level: 'division' }
   }
-  return isProvisionLine(paragraph)
-    ? { is: 'start', kind: 'section', level: 'passage', rank: PROVISION_RANK, names: 'heading' }
-    : { is: 'block' }
+  if (isProvisionLine(paragraph))
+    return { is: 'start', kind: 'section', level: 'passage', rank: PROVISION_RANK, names: 'heading' }
+  return { is: attribute(paragraph, 'joined') === undefined ? 'block' : 'inline' }
 }
 
 /** A number that a list counts, with a space where Word leaves one. */
-function numberRole(properties: MarkupElement): Role {
-  const mark = properties.attributes.get('mark')
+function numberRole({ parent }: MarkupElement): Role {
+  const mark = parent?.attributes.get('mark')
   if (mark === undefined) return { is: 'inline' }
   return mark.endsWith(' ') ? lead(mark.trimEnd()) : marked(mark)
 }
@@ -125,6 +123,15 @@ function runRole(run: MarkupElement): Role {
   const raised = attribute(run, 'raised')
   if (firstNamed(run, 'footnoteReference', 'endnoteReference') !== undefined) return { is: 'inline' }
   return raised === 'superscript' ? RAISED : raised === 'subscript' ? LOWERED : { is: 'inline' }
+}
+
+/** Fields that print what their instruction says, which is not read. */
+const FIELD = /^\s*(eq|symbol|autonum(?:lgl|out)?|listnum|advance|\w*barcode|macrobutton|gotobutton)\b/i
+
+function fieldRole(field: MarkupElement): Role {
+  const kind = FIELD.exec(attribute(field, 'instr') ?? '')?.[1]
+  if (kind === undefined || textOf(field) !== undefined) return { is: 'inline' }
+  return { is: 'marked', before: ` [field ${foldKey(kind)}] `, after: '', loss: `field ${foldKey(kind)}` }
 }
 
 function signOf(element: MarkupElement, properties: string, name: string, usual: string): string {
@@ -169,6 +176,7 @@ function parseDocx(bytes: Uint8Array): MarkupTree {
     styles: parts.get('word/styles.xml'),
     numbering: parts.get('word/numbering.xml'),
     notes: [parts.get('word/footnotes.xml'), parts.get('word/endnotes.xml')],
+    beside: [...parts].flatMap(([part, held]) => (BESIDE.test(part) ? [held] : [])),
   })
   return { ...tree, metadata: new Map([...propertiesOf(parts.get(CORE)), ['drawn', String(drawn)]]) }
 }
@@ -204,7 +212,6 @@ function titleIn(root: MarkupElement): string | undefined {
   const paragraphs = allNamed(root, 'p').filter(({ standing }) => standing === undefined)
   const titled = paragraphs.find((each) => attribute(each, 'kind') === 'title')
   const first = paragraphs.find((each) => attribute(each, 'rank') === '1')
-  const number = elementsOf(first ?? root).find(({ name }) => name === 'pPr')
-  const named = `${number?.attributes.get('mark') ?? ''}${textOf(first) ?? ''}`
+  const named = `${first?.attributes.get('mark') ?? ''}${textOf(first) ?? ''}`
   return textOf(titled) ?? (NUMBERED.test(named) ? undefined : textOf(first))
 }

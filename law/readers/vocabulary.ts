@@ -174,11 +174,9 @@ function isLink({ name, children }: MarkupElement): boolean {
 }
 
 /** Of data about the document, what is struck or hidden alone is none. */
-function struckOf({ name, attributes }: MarkupElement, { out }: Vocabulary): Standing | undefined {
-  const shown = [...attributes]
-    .map(([attribute, value]) => presented(attribute, value))
-    .find((each) => each !== undefined && each !== 'unread')
-  return out.get(name) ?? shown
+function struckOf({ name, attributes }: MarkupElement, { out, values }: Vocabulary): Standing | undefined {
+  const said = [...attributes].map(([each, value]) => values.get(each)?.get(value) ?? presented(each, value))
+  return out.get(name) ?? said.find((each) => each === 'struck' || each === 'hidden')
 }
 
 const NAMES_STANDING = new RegExp(STANDING.attribute_names, 'i')
