@@ -10,27 +10,28 @@ const INVISIBLE: ReadonlySet<unknown> = new Set([3, 7])
 /** A page of which more is invisible is a scan, and its text what was recognised in it. */
 const SCANNED_SHARE = 0.9
 
-/** Cuts a text where one part of it is hidden or struck, and says so of each part. */
-type Marks = <T extends PdfText & { readonly quarters?: number | undefined }>(text: T) => readonly T[]
-
 /** Annotations that strike out, and those that say something of a text, which is not read. */
 const STRIKES: ReadonlySet<unknown> = new Set(['StrikeOut', 'Redact'])
-const SPEAKS = /^(?:Squiggly|Ink|Line|PolyLine|Polygon|Square|Circle|FreeText|Stamp|Caret)$/
+const SPEAKS = /^(?:Text|Squiggly|Ink|Line|PolyLine|Polygon|Square|Circle|FreeText|Stamp|Caret|FileAttachment)$/
 
 /**
- * Returns a function that marks the texts of a page in their order, by how they are drawn and what is drawn over them.
- * @param isShown whether a layer is. @param say is told of annotations that are not read.
+ * Cuts the texts of a page where a part is hidden or struck by how it is drawn and what is drawn over it, and says so.
+ * @param isShown whether a layer is. @param say is told what is not read.
  */
-export async function marksOf(
+export async function markedTexts<T extends PdfText & { readonly quarters?: number | undefined }>(
   page: Page,
+  texts: readonly T[],
   isShown: (layer: unknown) => boolean,
-  say: (annotation: string) => void,
-): Promise<Marks> {
+  say: (unread: string) => void,
+): Promise<readonly T[]> {
   const annotations: readonly Annotation[] = await page.getAnnotations()
-  for (const { subtype } of annotations) if (SPEAKS.test(String(subtype))) say(String(subtype))
+  for (const { subtype, contentsObj } of annotations)
+    if (SPEAKS.test(String(subtype)) || (/^(?:High|Under)/.test(String(subtype)) && contentsObj?.str))
+      say(`annotation ${String(subtype)}`)
   const struck = struckBoxes(annotations)
-  const { next, lines, fills } = await drawingOf(page, isShown)
-  return (text) => {
+  const { next, lines, fills, shapes } = await drawingOf(page, isShown)
+  for (const name of unreadIn(shapes, texts)) say(name)
+  return texts.flatMap((text) => {
     const letters = [...text.text]
     const wide = text.width / Math.max(1, letters.length)
     const standings = letters.map((letter, index): Standing | undefined => {
@@ -42,17 +43,15 @@ export async function marksOf(
       // Places of letters are known of upright text.
       if (text.quarters !== 0) return undefined
       if (drawn !== undefined && isUnseen(drawn, point, fills)) return 'hidden'
+      if (drawn?.letter === letter && !holds(drawn.clip, point)) return 'hidden'
       const isCrossed = lines.some(
         ({ left, right, bottom }) =>
           left <= middle && middle <= right && bottom > text.y + text.size * 0.12 && bottom < text.y + text.size * 0.5,
       )
-      if (isCrossed) return 'struck'
-      return struck.some(
-        ({ left, right, bottom, top }) =>
-          left < middle && middle < right && bottom <= text.y + text.size * 0.3 && text.y <= top,
+      const isStruck = struck.some(
+        ({ left, right, bottom, top }) => left < middle && middle < right && bottom <= point.y && text.y <= top,
       )
-        ? 'struck'
-        : undefined
+      return isCrossed || isStruck ? 'struck' : undefined
     })
     return runsOf(letters, standings).map(({ from, to, standing }) => ({
       ...text,
@@ -61,18 +60,27 @@ export async function marksOf(
       width: wide * (to - from),
       ...(standing === undefined ? {} : { standing }),
     }))
-  }
+  })
 }
 
-interface Run {
-  readonly from: number
-  to: number
-  readonly standing: Standing | undefined
+/** What is drawn and not read: pictures without a text, and lines through letters. */
+function unreadIn(shapes: readonly Shape[], texts: readonly (PdfText & { readonly quarters?: number | undefined })[]) {
+  const letters = texts.flatMap(({ text, x, y, width, size, quarters }) =>
+    text.trim() === '' || quarters !== 0
+      ? []
+      : [{ left: x, right: x + width, bottom: y + size * 0.1, top: y + size * 0.5 }],
+  )
+  const isOver = (point: Point): boolean => letters.some((box) => holds(box, point))
+  const isFree = (shape: Shape): boolean =>
+    Math.min(shape.right - shape.left, shape.top - shape.bottom) > PICTURE_MIN &&
+    !letters.some(({ left, right, bottom }) => holds(shape, { x: (left + right) / 2, y: bottom }))
+  const isCrossing = ({ slant }: Shape): boolean => slant.filter(isOver).length > 1
+  return [...(shapes.some(isFree) ? ['picture'] : []), ...(shapes.some(isCrossing) ? ['drawing over text'] : [])]
 }
 
 /** Runs of letters that are marked alike; white space goes with what is before it. */
-function runsOf(letters: readonly string[], standings: readonly (Standing | undefined)[]): readonly Run[] {
-  const runs: Run[] = []
+function runsOf(letters: readonly string[], standings: readonly (Standing | undefined)[]) {
+  const runs: { readonly from: number; to: number; readonly standing: Standing | undefined }[] = []
   for (const [index, letter] of letters.entries()) {
     const last = runs.at(-1)
     if (last !== undefined && (last.standing === standings[index] || /\s/.test(letter))) last.to = index + 1
@@ -90,6 +98,7 @@ interface Box {
 
 interface Annotation {
   readonly subtype?: unknown
+  readonly contentsObj?: { readonly str?: unknown }
   readonly quadPoints?: unknown
   readonly rect?: unknown
 }
@@ -99,9 +108,8 @@ function struckBoxes(annotations: readonly Annotation[]): readonly Box[] {
     .filter(({ subtype }) => STRIKES.has(subtype))
     .flatMap(({ quadPoints, rect }) => {
       const points = numbersOf(quadPoints)
-      const boxes = Array.from({ length: Math.floor(points.length / 8) }, (_, index) =>
-        points.slice(index * 8, index * 8 + 8),
-      )
+      const starts = Array.from({ length: Math.floor(points.length / 8) }, (_, index) => index * 8)
+      const boxes = starts.map((start) => points.slice(start, start + 8))
       return (boxes.length > 0 ? boxes : [numbersOf(rect)]).map(boxAround)
     })
 }
@@ -115,9 +123,9 @@ function boxAround(points: readonly number[]): Box {
   return { left: Math.min(...xs), right: Math.max(...xs), bottom: Math.min(...ys), top: Math.max(...ys) }
 }
 
-/** In points: smaller letters are not seen; a line is thinner than the second size and longer than the third. */
-const [SIZE_MIN, THIN_MAX, LINE_MIN] = [1, 2, 4] as const
-const BOXES_MAX = 5_000
+/** In points: smaller letters are not seen; a line is thinner than the second, longer than the third; of pictures. */
+const [SIZE_MIN, THIN_MAX, LINE_MIN, PICTURE_MIN, STEP] = [1, 2, 4, 8, 3] as const
+const [BOXES_MAX, SHAPES_MAX, POINTS_MAX] = [5_000, 500, 2_000] as const
 const OPAQUE_MIN = 0.5
 const CONTRAST_MIN = 24
 
@@ -129,15 +137,21 @@ interface Drawn {
 interface Letter extends Drawn {
   readonly letter: string
   readonly isHidden: boolean
+  /** Nothing of it is seen beyond. */
+  readonly clip: Box
 }
 type Fill = Drawn & Box
+/** With points along its lines that are neither level nor upright. */
+type Shape = Box & { readonly slant: readonly Point[] }
 
-function holds({ left, right, bottom, top }: Box, { x, y }: { readonly x: number; readonly y: number }): boolean {
+type Point = Pick<PdfText, 'x' | 'y'>
+
+function holds({ left, right, bottom, top }: Box, { x, y }: Point): boolean {
   return left <= x && x <= right && bottom <= y && y <= top
 }
 
 /** Whether a letter is in the colour of its ground, or below what covers it. */
-function isUnseen(letter: Letter, point: { readonly x: number; readonly y: number }, fills: readonly Fill[]): boolean {
+function isUnseen(letter: Letter, point: Point, fills: readonly Fill[]): boolean {
   const around = fills.filter((each) => holds(each, point))
   if (around.some(({ order, colour }) => order > letter.order && colour !== undefined)) return true
   const ground = around.findLast(({ order }) => order < letter.order)
@@ -157,25 +171,23 @@ interface Graphics {
   readonly alpha: number
   readonly scale: number
   readonly matrix: readonly number[]
+  readonly clip: Box
 }
-const PLAIN: Graphics = { mode: 0, colour: '#000000', alpha: 1, scale: 1, matrix: [1, 0, 0, 1, 0, 0] }
+const EVERYWHERE: Box = { left: -Infinity, right: Infinity, bottom: -Infinity, top: Infinity }
+const PLAIN: Graphics = { mode: 0, colour: '#000000', alpha: 1, scale: 1, matrix: [1, 0, 0, 1, 0, 0], clip: EVERYWHERE }
 
-interface Drawing {
-  /** The next letter of the text of the page; undefined where none is found. */
-  readonly next: (letter: string) => Letter | undefined
-  /** Thin boxes, which strike what they cross. */
-  readonly lines: readonly Box[]
-  readonly fills: readonly Fill[]
-}
-
-/** Follows the operators of a page. */
-async function drawingOf(page: Page, isShown: (layer: unknown) => boolean): Promise<Drawing> {
+/**
+ * Follows the operators of a page: letters in their order, thin boxes, which strike what they cross, grounds, and shapes:
+ * pictures, and paths that are no boxes or lines of tables.
+ */
+async function drawingOf(page: Page, isShown: (layer: unknown) => boolean) {
   const { OPS } = await getResolvedPDFJS()
   const { fnArray, argsArray } = await page.getOperatorList()
   const [letters, lines, fills, saved, layers]: [Letter[], Box[], Fill[], Graphics[], boolean[]] = [[], [], [], [], []]
+  const shapes: Shape[] = []
   const paints = new Set<unknown>([OPS.fill, OPS.eoFill, OPS.fillStroke, OPS.eoFillStroke, OPS.closeFillStroke])
   const images = new Set<unknown>([OPS.paintImageXObject, OPS.paintInlineImageXObject, OPS.paintImageMaskXObject])
-  let [state, isNote] = [PLAIN, false]
+  let [state, isNote, clips] = [PLAIN, false, false]
   const isDrawn = () => state.alpha >= OPAQUE_MIN && !layers.includes(true) && !isNote
   for (const [order, operator] of fnArray.entries()) {
     const stated: unknown = argsArray[order]
@@ -196,28 +208,34 @@ async function drawingOf(page: Page, isShown: (layer: unknown) => boolean): Prom
     else if (operator === OPS.endMarkedContent) layers.pop()
     else if (operator === OPS.beginAnnotation || operator === OPS.endAnnotation)
       isNote = operator === OPS.beginAnnotation
-    else if (images.has(operator) && fills.length < BOXES_MAX)
-      fills.push({ ...boxIn(state.matrix, [0, 0, 1, 1]), order, colour: undefined })
-    else if (operator === OPS.shadingFill) fills.push({ ...EVERYWHERE, order, colour: undefined })
+    else if (operator === OPS.clip || operator === OPS.eoClip) clips = true
+    else if (images.has(operator) && fills.length < BOXES_MAX) {
+      const box = boxIn(state.matrix, [0, 0, 1, 1])
+      fills.push({ ...box, order, colour: undefined })
+      if (isDrawn()) shapes.push({ ...common(box, state.clip), slant: [] })
+    } else if (operator === OPS.shadingFill) fills.push({ ...EVERYWHERE, order, colour: undefined })
     else if (operator === OPS.constructPath) {
-      const box = boxIn(state.matrix, numbersOf(args[2]))
+      const corners = numbersOf(args[2])
+      const box = boxIn(state.matrix, corners)
       const isLine = box.top - box.bottom <= THIN_MAX && box.right - box.left >= LINE_MIN
+      if (clips && corners.length > 0 && Number.isFinite(box.left)) state = { ...state, clip: common(box, state.clip) }
+      clips = false
+      const slant = args[0] === OPS.endPath || shapes.length >= SHAPES_MAX ? [] : slantOf(state.matrix, args[1])
+      if (slant.length > 0 && isDrawn()) shapes.push({ ...common(box, state.clip), slant })
       if (!isDrawn() || lines.length + fills.length >= BOXES_MAX) continue
       if (isLine && args[0] !== OPS.endPath) lines.push(box)
       else if (paints.has(args[0])) fills.push({ ...box, order, colour: state.colour })
     } else if (operator === OPS.showText) {
-      const { mode, scale, colour } = state
+      const { mode, scale, colour, clip } = state
       const isHidden = INVISIBLE.has(mode) || Math.abs(scale) < 0.05 || state.alpha < 0.05 || layers.includes(true)
-      for (const letter of glyphsOf(args[0])) letters.push({ letter, order, isHidden, colour })
+      for (const letter of glyphsOf(args[0])) letters.push({ letter, order, isHidden, colour, clip })
     }
   }
-  return { next: createNext(letters), lines, fills }
+  return { next: createNext(letters), lines, fills, shapes }
 }
 
-const EVERYWHERE: Box = { left: -Infinity, right: Infinity, bottom: -Infinity, top: Infinity }
-
-/** Returns a function that finds the letters in their order. Where most are in no ink, the page is a scan. */
-function createNext(letters: readonly Letter[]): Drawing['next'] {
+/** Returns a function that finds the next letter of the text of the page. Where most are in no ink, the page is a scan. */
+function createNext(letters: readonly Letter[]): (letter: string) => Letter | undefined {
   const isScan = letters.filter(({ isHidden }) => isHidden).length > letters.length * SCANNED_SHARE
   let at = 0
   return (letter) => {
@@ -227,6 +245,32 @@ function createNext(letters: readonly Letter[]): Drawing['next'] {
     at = found + 1
     return letters[found]
   }
+}
+
+function common(a: Box, b: Box): Box {
+  const [left, bottom] = [Math.max(a.left, b.left), Math.max(a.bottom, b.bottom)]
+  return { left, bottom, right: Math.min(a.right, b.right), top: Math.min(a.top, b.top) }
+}
+
+/** Numbers after each sign of a path: a move, a line, curves and its end. */
+const [MOVE, NUMBERS] = [0, [2, 2, 6, 4, 0]] as const
+
+function slantOf(matrix: readonly number[], paths: unknown): readonly Point[] {
+  const path = numbersOf(Array.isArray(paths) ? paths[0] : [])
+  const points: Point[] = []
+  let [from, count] = [boxIn(matrix, []), 0]
+  for (let at = 0; at < path.length; at += count + 1) {
+    count = NUMBERS[path[at] ?? 0] ?? 0
+    for (let next = at + 1; next < at + count && points.length < POINTS_MAX; next += 2) {
+      const to = boxIn(matrix, [...path.slice(next, next + 2), ...path.slice(next, next + 2)])
+      const [wide, high] = [to.left - from.left, to.top - from.top]
+      const isSlant = path[at] !== MOVE && Math.min(Math.abs(wide), Math.abs(high)) > THIN_MAX
+      for (let part = isSlant ? STEP / Math.hypot(wide, high) : 1; part < 1; part += STEP / Math.hypot(wide, high))
+        points.push({ x: from.left + wide * part, y: from.top + high * part })
+      from = to
+    }
+  }
+  return points
 }
 
 function product(m: readonly number[], n: readonly number[]): readonly number[] {

@@ -6,7 +6,7 @@ import type { DocumentFields } from './document.ts'
 import { lineRole, lineTree } from './line-tree.ts'
 import { commonGutters, linesOfPage, printedOnce, rotatedLines, turned } from './pdf-columns.ts'
 import type { PdfText } from './pdf-columns.ts'
-import { marksOf } from './pdf-marks.ts'
+import { markedTexts } from './pdf-marks.ts'
 import { NAMED_RANK, blocksOf } from './pdf-lines.ts'
 import { elementsOf, oneLine, textOf, UnreadableFile, type MarkupElement, type MarkupTree } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -24,9 +24,7 @@ export const PDF: MarkupFormat = {
     return page === 0 ? [] : [{ message: 'a page without text: it may be a scan', page }]
   },
   losses: ({ tree: { metadata } }) =>
-    (metadata?.get('annotations') ?? '')
-      .split(' ')
-      .flatMap((kind) => (kind === '' ? [] : [{ name: `annotation ${kind}`, count: 1, line: 1 }])),
+    (metadata?.get('unread') ?? '').split('\n').flatMap((name) => (name === '' ? [] : [{ name, count: 1, line: 1 }])),
 }
 
 type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>
@@ -38,11 +36,11 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
   await using opening = new AsyncDisposableStack()
   const pdf = opening.adopt(await opened(bytes), (it) => it.loadingTask.destroy())
   if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
-  const [texts, annotations]: [Awaited<ReturnType<typeof pageTexts>>[], string[]] = [[], []]
+  const [texts, unread]: [Awaited<ReturnType<typeof pageTexts>>[], string[]] = [[], []]
   const layers = await pdf.getOptionalContentConfig()
   const isShown = (layer: unknown): boolean => layers.isVisible(layer) === true
-  const marksIn: MarksIn = (page) => marksOf(page, isShown, (kind) => annotations.push(kind))
-  for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number, marksIn))
+  const marked: Marked = (page, all) => markedTexts(page, all, isShown, (name) => unread.push(name))
+  for (let number = 1; number <= pdf.numPages; number += 1) texts.push(await pageTexts(pdf, number, marked))
   const gutters = commonGutters(texts.map(({ along }) => along))
   const pages = texts.map(({ along, apart, turn }, index) => [
     ...linesOfPage(along, index + 1, turn, gutters).filter(({ text }) => text !== ''),
@@ -53,7 +51,7 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
     throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
   const metadata = await metadataOf(pdf)
   if (scanned !== -1) metadata.set('empty page', String(scanned + 1))
-  metadata.set('annotations', annotations.join(' '))
+  metadata.set('unread', unread.join('\n'))
   return lineTree(blocksOf(pages), '', metadata)
 }
 
@@ -141,19 +139,19 @@ async function opened(bytes: Uint8Array): Promise<Pdf> {
   }
 }
 
-type MarksIn = (page: Awaited<ReturnType<Pdf['getPage']>>) => ReturnType<typeof marksOf>
+type Marked = (page: Awaited<ReturnType<Pdf['getPage']>>, all: readonly TurnedText[]) => Promise<readonly TurnedText[]>
 
-async function pageTexts(pdf: Pdf, number: number, marksIn: MarksIn) {
+async function pageTexts(pdf: Pdf, number: number, marked: Marked) {
   try {
     const page = await pdf.getPage(number)
-    const marks = await marksIn(page)
     const content = await page.getTextContent()
-    const all = content.items.flatMap((item): readonly TurnedText[] => {
+    const written = content.items.flatMap((item): readonly TurnedText[] => {
       if (!('str' in item)) return []
       const [a = 0, b = 0, , , x = 0, y = 0] = item.transform.map(Number)
       const size = Math.hypot(a, b) || item.height
-      return marks({ text: item.str, x, y, width: item.width, size, quarters: quartersOf(a, b) })
+      return [{ text: item.str, x, y, width: item.width, size, quarters: quartersOf(a, b) }]
     })
+    const all = await marked(page, written)
     const texts = printedOnce(all.filter(({ text }) => text.trim() !== ''))
     const [left = 0, bottom = 0, right = 612, top = 792] = page.view
     page.cleanup()

@@ -177,7 +177,13 @@ test.each(CASES.unseen)('a Word document loses by name what may not be seen: %s'
 })
 
 const GROUND = '60 630 400 25 re f'
-test.each<readonly [isServed: boolean, line: Partial<DrawnLine>]>([
+test.each<readonly [isServed: boolean | string, line: Partial<DrawnLine>]>([
+  [false, { before: 'q 400 400 9 9 re W n', after: 'Q' }],
+  [true, { before: 'q 60 600 500 90 re W n', after: 'Q 60 630 400 25 re S' }],
+  ['drawing over text', { after: '70 630 m 250 655 l S' }],
+  ['picture', { after: '70 300 m 100 340 l 130 300 l S' }],
+  ['picture', { after: 'q 90 0 0 40 72 300 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q' }],
+  ['annotation Text', { struck: 300, annotation: 'Text' }],
   [false, { before: 'q 1 g', after: 'Q' }],
   [true, { before: `q 0 g ${GROUND} 1 g`, after: 'Q' }],
   [false, { after: `q 1 g ${GROUND} Q` }],
@@ -192,7 +198,7 @@ test.each<readonly [isServed: boolean, line: Partial<DrawnLine>]>([
     { text: 'Kept is what everyone sees here.', y: 680 },
   ]
   expect(await found(pdfOf([[...lines, { text: 'zqgone boats pay', y: 640, ...line }]]))).toEqual({
-    isServed,
-    losses: [],
+    isServed: isServed !== false,
+    losses: typeof isServed === 'string' ? [isServed] : [],
   })
 })
