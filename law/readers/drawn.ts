@@ -1,10 +1,19 @@
 import { foldKey } from '#core/identity/fold.ts'
 import { isOneToken, type Role } from './roles.ts'
-import { attribute, oneLine, wordSet, type MarkupElement } from './tree.ts'
+import { isWithin } from './format.ts'
+import { attribute, firstNamed, oneLine, wordSet, type MarkupElement } from './tree.ts'
 
 /** Elements of pictures in the formats, in small letters: their own, and those of drawings in Word. */
 const PICTURES = wordSet('img image graphic gph incl.element blip imagedata')
 const WORDS_MAX = 100
+/** Elements of pages that show more than text, or another file: the loss, and of an attribute the values by which they do. */
+const SHOWS: ReadonlyMap<string, readonly [loss: string, attribute: string, value: RegExp]> = new Map([
+  ['svg', ['picture', 'role', /^img$/]],
+  ['object', ['picture', 'data', /./]],
+  ['iframe', ['embedded page', 'src', /^(?!about:)/]],
+  ['script', ['formula', 'type', /^math\//]],
+  ['input', ['field of a form', 'value', /./]],
+])
 
 export const MATHML = 'http://www.w3.org/1998/Math/MathML'
 /** Parts of a formula by the element around them and their place in it, with the sign before them. */
@@ -23,6 +32,8 @@ export function drawnRole(element: MarkupElement): Role | undefined {
     const words = oneLine(attribute(element, 'alt', 'AltText', 'descr', 'title') ?? '').slice(0, WORDS_MAX)
     return { is: 'marked', before: ` [picture${words === '' ? '' : `: ${words}`}] `, after: '', loss: 'picture' }
   }
+  const loss = shownBy(element)
+  if (loss !== undefined) return { is: 'omit', rule: `words of a ${loss}`, loss }
   if (namespace !== MATHML) return undefined
   if (name.startsWith('annotation')) return { is: 'omit', rule: 'other notation of a formula' }
   if (UNREAD.has(name)) return { is: 'marked', before: ' [formula] ', after: '', loss: `formula with ${name}` }
@@ -32,4 +43,14 @@ export function drawnRole(element: MarkupElement): Role | undefined {
   if (sign === undefined && !isWhole) return undefined
   const isLong = isWhole || !isOneToken(element)
   return { is: 'marked', before: `${sign ?? ''}${root}${isLong ? '(' : ''}`, after: isLong ? ')' : '' }
+}
+
+/** What an element of a page shows that is not read. */
+function shownBy(element: MarkupElement): string | undefined {
+  const { name, attributes } = element
+  const [loss, stated = '', value] = SHOWS.get(name) ?? []
+  if (name === 'svg' && firstNamed(element, 'text', 'image', 'foreignObject') !== undefined) return loss
+  if (name === 'input' && (isWithin(element, 'form') || !/^(?:text)?$/.test(attributes.get('type') ?? '')))
+    return undefined
+  return value?.test(attributes.get(stated) ?? '') === true ? loss : undefined
 }

@@ -113,7 +113,7 @@ export function unreadStatus({ path, tree: { metadata = new Map() } }: ReadTree)
 
 /** Marks of other kinds of Markdown and of HTML: they stay in the text as written, and what they say is not read. */
 const UNREAD: readonly (readonly [name: string, mark: RegExp])[] = [
-  ['picture', /!\[[^\]\n]*\][([]/],
+  ['picture', /!\[[^\]\n]*\][([]|<(?:img|embed|video|canvas)\b/i],
   ['sign of struck text', /~~|(?<![~\\\w])~(?=[^\s~])[^~\n]+~(?!~)|\\(?:sout|st|[bx]?cancel|[hv]?phantom)\b/],
   ['mark of an edit', /\{(?:--|\+\+|~~|==|>>)/],
   ['class in braces', /\{:?\s*(?:#[\w-]+\s+)?\.[a-z]/i],
@@ -121,7 +121,7 @@ const UNREAD: readonly (readonly [name: string, mark: RegExp])[] = [
   ['comment of another notation', /^%%|^\+{3}\s*$|\{\/\*|\{%|<\?|<!\[|<![a-z]|^\[[^\]\n]+\]:\s*(?:#|<>)/im],
   [
     'element of HTML',
-    /<(?:style|template|details|svg|dialog|object|iframe|noscript|script|font|form|textarea|select)\b/i,
+    /<(?:style|template|details|svg|dialog|object|iframe|noscript|script|font|form|textarea|select|input)\b/i,
   ],
   ['colour of letters', /\sstyle\s*=\s*["'][^"']*(?<!-)color\s*:/i],
 ]

@@ -48,7 +48,7 @@ export type Role =
   | { readonly is: 'note' }
   /** Law of another document: what is in it is text and no provision of this one. */
   | { readonly is: 'quote' }
-  | { readonly is: 'omit'; readonly rule: string }
+  | { readonly is: 'omit'; readonly rule: string; readonly loss?: string }
 
 export interface RoleContext {
   readonly quoted: boolean

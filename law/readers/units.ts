@@ -144,7 +144,7 @@ export function writes(node: MarkupNode, roles: Roles, context: RoleContext): bo
   if (node.kind === 'text') return node.value.trim() !== ''
   if (node.standing !== undefined) return false
   const role = roles(node, context)
-  if (role.is === 'marked' && role.loss !== undefined) return true
+  if ('loss' in role && role.loss !== undefined) return true
   return role.is !== 'omit' && node.children.some((child) => writes(child, roles, context))
 }
 

@@ -142,6 +142,9 @@ class Walker {
     switch (role.is) {
       case 'omit':
         for (const { from, to } of rangesOf(node)) this.omitted.push({ rule: role.rule, line: node.line, from, to })
+        if (role.loss === undefined || node.standing !== undefined) return
+        writerOf(place).mark(` [${role.loss}] `)
+        this.losses.push({ name: role.loss, count: 1, line: node.line })
         return
       case 'unit':
         return this.#unit(role, node, place)

@@ -68,6 +68,11 @@ describe('a page', () => {
     '<style>.a::after{content:"";position:absolute;top:50%;border-top:1px solid}</style><p class="a">zqgone</p>',
     '<meta name="status" content="no longer in force"><p>zqgone</p>',
     '<script type="application/ld+json">{"legislationLegalForce":"NotInForce"}</script><p>zqgone</p>',
+    '<p>Fee <svg><text>ten</text></svg></p>',
+    '<p>Fee <input value="ten"></p>',
+    '<object data="fee.svg"></object>',
+    '<iframe src="fee.html"></iframe>',
+    `<p>${'The fee is paid. '.repeat(4)}</p><script type="math/tex">a</script>`,
   ])('loses by name what may hide a text: %s', async (body) => {
     expect((await found(page('', body))).losses).toHaveLength(1)
   })
@@ -92,6 +97,7 @@ describe('Markdown', () => {
     '[//]: # (zqgone)',
     '<template>zqgone</template>',
     '<font color="white">zqgone</font>',
+    'Fee <img src="fee.png">',
   ])('loses by name a mark that it does not read: %s', async (text) => {
     const { losses } = await found(`# Order\n\n## Section 1 Fees\n\nKept.\n\n${text}\n\n## Section 2 End\n\nLast.\n`)
     expect(losses.length).toBeGreaterThan(0)
