@@ -11,13 +11,18 @@ interface OpenList {
   /** The text that introduces the list, from its item or paragraph on; empty where nothing does. */
   readonly leadIn: string
   itemStart: number
-  /** Of a table: its first row. */
-  readonly head?: string
+  /** Of a table: a row of its head that is not yet in what introduces it. */
+  readonly head?: string | undefined
 }
 
 /** Marks at the start of an item: `(1)`, `(a)`, `(iv)`, `2a.`, `b)`, `aa)`, `[1]`, `1°`, `1.1`, `(1bis)`, or a bullet. */
 const MARK =
   /^(\s*)(?:([([])?(\d{1,4}(?:\s?(?:bis|ter|quater|quinquies|sexies)|\p{Ll}{0,2})|\p{L}{1,4})([.)\]°º])|(\d{1,4}(?:\.\d{1,4})+)\.?|([-–—•*●▪]))(?=\s|$)/u
+/** Figures and syllables in wide type before a wide sign, and figures in circles. */
+const FIGURE =
+  /^\s*(（?)(?:([①-⑳])|(?:([\d０-９]{1,3})|([一二三四五六七八九十百]{1,4})|[イロハニホヘトチリヌ])(?=[\u3000、．）]))/u
+/** First letters of alphabets, after `a`. */
+const FIRST_LETTERS = 'аαაաאا가ก'
 /** Of items without a mark below a line that introduces them, and of the rows of a table below its head. */
 const INTRODUCES = /[:—–]\s*$/
 const [PLAIN, TABLE] = ['(plain', '(table'] as const
@@ -60,7 +65,8 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
       if (last !== undefined) last.hanging ??= indent > last.indent
     }
     if (!isRow && items.length === 0 && line.trim() !== '') {
-      open = withPlain(open, previous, place)
+      const isDefinition = /,\s*$/.test(previous) && /^\s*[“"‘«„]/u.test(line)
+      open = withPlain(open, previous, place, isDefinition || INTRODUCES.test(previous))
       if (open.length === 0 && afterBlank) from = index
     }
     if (line.trim() !== '') previous = line
@@ -76,10 +82,10 @@ function withPlain(
   open: readonly OpenList[],
   previous: string,
   { indent, at, leadIn }: ItemPlace,
+  isIntroduced: boolean,
 ): readonly OpenList[] {
   const last = open.at(-1)
-  const isItem = INTRODUCES.test(previous) && (last === undefined || last.style === PLAIN)
-  if (isItem)
+  if (isIntroduced && (last === undefined || last.style === PLAIN))
     return [
       ...open.filter(({ style }) => style !== PLAIN),
       { style: PLAIN, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at },
@@ -90,18 +96,20 @@ function withPlain(
     : [...open.slice(0, -1), { ...last, itemStart: at }]
 }
 
-/** The lists that are open at a row: below the first one of a table, what stands before the table and its head. */
+/** The lists that are open at a row: below the head of a table, what stands before the table and its head. */
 function withRow(open: readonly OpenList[], line: string, { indent, at, leadIn }: ItemPlace): readonly OpenList[] {
   const table = open.at(-1)
-  if (table?.style === TABLE)
-    return [
-      ...open.slice(0, -1),
-      { ...table, leadIn: table.last === 0 ? `${table.leadIn}\n${table.head}`.trim() : table.leadIn, last: 1 },
-    ]
-  return [
-    ...open,
-    { style: TABLE, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at, head: line.trim() },
-  ]
+  const row = line.trim()
+  if (table?.style !== TABLE)
+    return [...open, { style: TABLE, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at, head: row }]
+  const { head = '', last } = table
+  const isHead = head !== '' && (last === 0 || /\d/.test(row))
+  // Words below cells that reach over several columns, or over the next row, are a second row of the head.
+  const isWider = /^\|(?:\s*\||.*[^|\s]$)/.test(head) || row.split('|').length > head.split('|').length
+  const isItem = MARK.test(row.replace(/^[|\s]+/, ''))
+  const isSecond = last === 0 && isWider && !isItem && /^[^\d]*\p{L}[^\d]*$/u.test(row)
+  const introduced = isHead ? `${table.leadIn}\n${head}`.trim() : table.leadIn
+  return [...open.slice(0, -1), { ...table, leadIn: introduced, last: 1, head: isSecond ? row : undefined }]
 }
 
 interface ItemPlace {
@@ -141,6 +149,9 @@ const BULLET = 0
 
 /** Returns what a line may be the number of: `(i)` is the first of Roman numbers and the ninth of letters. */
 function numbersOf(line: string): readonly Numbered[] {
+  const [figure, open, ...kinds] = FIGURE.exec(line) ?? []
+  if (figure !== undefined)
+    return [{ style: `${open}${kinds.findIndex(Boolean)}`, number: /^\s*（?[1１一①イ]$/.test(figure) ? 1 : 2 }]
   const [, , bracket = '', written = '', end = '', decimal, bullet] = MARK.exec(line) ?? []
   // `1.31` is the 31st item of the list of `1`.
   const steps = decimal?.split('.') ?? []
@@ -157,7 +168,7 @@ function numbersOf(line: string): readonly Numbered[] {
   if (new Set(letters).size === 1)
     found.push({
       style: `${kind}${isUpper ? 'A' : 'a'}${letters.length}`,
-      number: (letters[0]?.codePointAt(0) ?? 0) - 96,
+      number: FIRST_LETTERS.includes(letters[0] ?? '') ? 1 : (letters[0]?.codePointAt(0) ?? 0) - 96,
     })
   const roman = /^x{0,3}(?:ix|iv|v?i{0,3})$/i.test(written) ? romanOf(letters.join('')) : undefined
   if (roman !== undefined) found.push({ style: `${kind}${isUpper ? 'I' : 'i'}`, number: roman })
@@ -171,7 +182,7 @@ function indentOf(line: string): number {
 /** Returns the last paragraph before a list, unless it ends a sentence or holds no word. */
 function introduction(before: string, separator: RegExp): string {
   const text = before.trim()
-  if (!/\p{L}{2}/u.test(text) || /[.!?;。]["'”’»)\]]*$/u.test(text)) return ''
+  if (!/\p{L}{2}/u.test(text) || /(?<!다)[.!?;]["'”’»)\]]*$/u.test(text)) return ''
   const paragraphs = text.split(separator)
   const last = paragraphs.at(-1) ?? ''
   const mark = paragraphs.at(-2) ?? ''

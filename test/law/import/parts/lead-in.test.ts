@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { partsOf } from '#law/import/parts/parts.ts'
 import { codePointsOf, withoutSpace } from '#law/readers/text.ts'
 import { importLines, line } from '#test/support/import.ts'
+import LEADS from './lead-ins.json' with { type: 'json' }
 
 /** A text of a whole number of words of one letter, about so long. */
 function words(length: number, letter = 'x'): string {
@@ -119,6 +120,12 @@ test.each([
   for (const gap of ['\n', '\n\n'])
     for (const { text } of partsOf(`${LEAD}${gap}${items.join(gap)}`, 'en', 4_000).slice(1))
       expect(text.startsWith(`${LEAD}\n[…]\n`)).toBe(true)
+})
+
+test.each(Object.entries(LEADS))('below %s the items %j repeat it', (lead, marks) => {
+  const items = marks.map((mark, index) => `${mark}${words(1_400, 'abcd'[index])};`)
+  for (const { text } of partsOf([lead, ...items].join('\n'), 'en', 4_000).slice(1))
+    expect(text.startsWith(`${lead}\n[…]\n`)).toBe(true)
 })
 
 test('what follows a sentence below items without a mark repeats nothing', () => {
