@@ -112,6 +112,7 @@ function idIn(reference: string | undefined): string {
 /** The day of the expression, and the intervals of an element at which its text is law. */
 function timesOf(read: ReadTree) {
   const meta = firstNamed(read.tree.root, 'meta')
+  const day = fieldsOf(read).effectiveFrom?.day
   const keyOf = (element: MarkupElement) => attribute(element, 'eId', 'id', 'GUID') ?? ''
   const days = new Map(allNamed(meta, 'eventRef').map((each) => [keyOf(each), dayIn(attribute(each, 'date'))]))
   const dayOf = (reference: string | undefined): string | undefined => dayIn(reference) ?? days.get(idIn(reference))
@@ -121,37 +122,25 @@ function timesOf(read: ReadTree) {
     const kind = attribute(each, 'refersTo') ?? ''
     const isEndless = end === undefined || end.startsWith('9999')
     const lacks = (start !== undefined && from === undefined) || (!isEndless && to === undefined)
-    return { from, to, kind, isUnread: lacks || NO_LAW.test(kind) }
+    const isAhead = day !== undefined && from !== undefined && from > day
+    return { kind, isAhead, isIn: !isAhead && (to ?? '9999') > (day ?? ''), isUnread: lacks || NO_LAW.test(kind) }
   }
-  const groups = new Map(
-    allNamed(meta, 'temporalGroup').map((group) => [
-      keyOf(group),
-      childrenNamed(group, 'timeInterval').map(intervalOf),
-    ]),
-  )
-  return {
-    meta,
-    day: fieldsOf(read).effectiveFrom?.day,
-    groups,
-    intervalsOf: (element: MarkupElement) => {
-      const hasOwn = !isWithin(element, 'meta') && attribute(element, 'start', 'end') !== undefined
-      return groups.get(idIn(attribute(element, 'period'))) ?? (hasOwn ? [intervalOf(element)] : [])
-    },
+  const intervalsIn = (group: MarkupElement) => childrenNamed(group, 'timeInterval').map(intervalOf)
+  const groups = new Map(allNamed(meta, 'temporalGroup').map((each) => [keyOf(each), intervalsIn(each)]))
+  const intervalsOf = (element: MarkupElement) => {
+    const hasOwn = !isWithin(element, 'meta') && attribute(element, 'start', 'end') !== undefined
+    return groups.get(idIn(attribute(element, 'period'))) ?? (hasOwn ? [intervalOf(element)] : [])
   }
+  return { meta, day, groups, intervalsOf }
 }
-
-const isIn =
-  (day: string) =>
-  ({ from = '', to }: { readonly from?: string | undefined; readonly to?: string | undefined }): boolean =>
-    from <= day && (to === undefined || to > day)
 
 /** What the attribute `period` of an element says at the day of the expression (Akoma Ntoso 1.0, section 5.8). */
 export function createPeriods(read: ReadTree): (element: MarkupElement) => Standing | undefined {
   const { day, intervalsOf } = timesOf(read)
   return (element) => {
     const intervals = intervalsOf(element)
-    if (day === undefined || intervals.length === 0 || intervals.some(isIn(day))) return undefined
-    return intervals.every(({ from }) => from !== undefined && from > day) ? 'prospective' : 'ended'
+    if (day === undefined || intervals.length === 0 || intervals.some(({ isIn }) => isIn)) return undefined
+    return intervals.every(({ isAhead }) => isAhead) ? 'prospective' : 'ended'
   }
 }
 
@@ -168,7 +157,7 @@ export function unreadPeriods(read: ReadTree): readonly ReaderLoss[] {
   const isEnding = (each: MarkupElement): boolean => {
     const type = attribute(each, 'type') ?? ''
     const times = elementsOf(each).flatMap(intervalsOf)
-    return BEGINS.has(type) ? times.some((time) => time.isUnread || !isIn(day ?? '')(time)) : !HARMLESS.has(type)
+    return BEGINS.has(type) ? times.some(({ isUnread, isIn }) => isUnread || !isIn) : !HARMLESS.has(type)
   }
   const ended = new Set(
     ['textualMod', 'forceMod', 'efficacyMod', 'scopeMod', 'meaningMod', 'legalSystemMod']
@@ -176,16 +165,14 @@ export function unreadPeriods(read: ReadTree): readonly ReaderLoss[] {
       .filter(isEnding)
       .flatMap((each) => childrenNamed(each, 'destination').map((to) => idIn(attribute(to, 'href')))),
   )
-  const durations = allNamed(meta, 'timeInterval').filter(
-    (each) => attribute(each, 'duration') !== undefined && attribute(each, 'end') === undefined,
-  )
+  const lacksEnd = ({ attributes }: MarkupElement) => attributes.has('duration') && !attributes.has('end')
   const named = (name: string) => (each: MarkupElement) => ({ name, count: 1, line: each.line })
   const isOfNoTime = (each: MarkupElement): boolean => {
     const times = intervalsOf(each)
     const period = attribute(each, 'period')
     if (times.length === 0 || day === undefined) return (period ?? times[0]) !== undefined
     const kinds = [...Map.groupBy(times, ({ kind }) => kind).values()]
-    const isInPart = times.some(isIn(day)) && !kinds.every((own) => own.some(isIn(day)))
+    const isInPart = times.some(({ isIn }) => isIn) && !kinds.every((own) => own.some(({ isIn }) => isIn))
     return isInPart || times.some(({ isUnread }) => isUnread) || (period !== undefined && !groups.has(idIn(period)))
   }
   const isEnded = (each: MarkupElement): boolean =>
@@ -202,7 +189,7 @@ export function unreadPeriods(read: ReadTree): readonly ReaderLoss[] {
     each.name === 'noteRef' && FORCE_NOTE.test(notes.get(idIn(attribute(each, 'href'))) ?? '')
   const body = [...descendants(read.tree.root)].filter((each) => !isWithin(each, 'meta'))
   return [
-    ...durations.map(named('time that states its duration')),
+    ...allNamed(meta, 'timeInterval').filter(lacksEnd).map(named('time that states its duration')),
     ...body.filter(isOfNoTime).map(named('period of unknown times')),
     ...body.filter(isEnded).map(named('text that a modification has ended')),
     ...body.filter(isFar).map(named('note on force far from its text')),

@@ -1,14 +1,4 @@
-import {
-  allNamed,
-  attribute,
-  at,
-  childNamed,
-  descendants,
-  firstNamed,
-  placeAmongNamed,
-  textOf,
-  xpathOf,
-} from './tree.ts'
+import { attribute, at, childNamed, descendants, firstNamed, placeAmongNamed, textOf, xpathOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
@@ -53,7 +43,7 @@ export const CLML: MarkupFormat = {
   fields: fieldsOf,
   cite: citationOf,
   warnings: warningsOf,
-  losses: ({ tree }) => [...retainedTexts(tree.root), ...otherTexts(tree.root)],
+  losses: ({ tree }) => otherTexts(tree.root),
 }
 
 /** Ids say what a provision of an instrument is; a file without them says what kind of instrument it is. */
@@ -174,7 +164,9 @@ function referenceMark(id: string | undefined): string {
 
 /** Provisions of the first level, without those that amend other acts. */
 function provisionsOf(root: MarkupElement): readonly MarkupElement[] {
-  return allNamed(root, 'P1').filter((each) => !isWithin(each, 'BlockAmendment', 'BlockExtract'))
+  return [...descendants(root)].filter(
+    (each) => each.name === 'P1' && !isWithin(each, 'BlockAmendment', 'BlockExtract'),
+  )
 }
 
 /** `Prospective` or `Repealed`, as an element or one around it states it. */
@@ -184,14 +176,6 @@ function statusOf(element: MarkupElement): string | undefined {
     if (status !== undefined) return status
   }
   return undefined
-}
-
-/** Words that are repealed for a part of the kingdom alone: they are left out for all of it. */
-function retainedTexts(root: MarkupElement): readonly ReaderLoss[] {
-  const kept = allNamed(root, 'Repeal').filter((each) => attribute(each, 'RetainText') === 'true' && textOf(each))
-  const [first] = kept
-  const name = 'Repeal whose text is retained for another extent'
-  return first === undefined ? [] : [{ name, count: kept.length, line: first.line }]
 }
 
 const saysNotInForce = (note: string): boolean => FORCE_NOTE.test(note) && !/in force (?:at|on|for)\b.*\d{4}/.test(note)
@@ -211,6 +195,9 @@ function otherTexts(root: MarkupElement): readonly ReaderLoss[] {
     const extent = attribute(each, 'RestrictExtent')
     if (each.name === 'UnappliedEffect' && attribute(each, 'RequiresApplied') !== 'false')
       return [losing('change that the publisher has not made in the text', each)]
+    // Words that are repealed for a part of the kingdom alone are left out for all of it.
+    if (each.name === 'Repeal' && attribute(each, 'RetainText') === 'true' && textOf(each))
+      return [losing('Repeal whose text is retained for another extent', each)]
     // What came into force later is told by its day.
     if (each.name === 'Commentary' && saysNotInForce(textOf(each) ?? ''))
       return [losing('note on force far from its text', each)]

@@ -1,6 +1,5 @@
 import type {
   Citation,
-  DateRule,
   DocumentFields,
   Provision,
   ReadDate,
@@ -96,7 +95,7 @@ export function dayIn(written: string | undefined): string | undefined {
 }
 
 /** A day of a document, which it states or a rule derives. */
-export function dated(day: string | undefined, rule?: DateRule): ReadDate | undefined {
+export function dated(day: string | undefined, rule?: ReadDate['rule']): ReadDate | undefined {
   return day === undefined ? undefined : { day, ...(rule === undefined ? {} : { rule }) }
 }
 

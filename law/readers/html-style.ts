@@ -35,9 +35,8 @@ export function createStyles(root: MarkupElement): (element: MarkupElement) => S
   return (element) => {
     if (element.name === 'dialog' && !element.attributes.has('open')) return 'hidden'
     const hides = rules.some((each) => each.standing !== undefined && isFor(each, element))
-    const stated = hides ? Array.from(stylesOf(element), (each) => each.join(':')).join(';') : ''
-    const standing = standingOfStyle(stated)
-    return standing === 'unread' ? undefined : standing
+    const standing = hides && standingOfStyle(Array.from(stylesOf(element), (each) => each.join(':')).join(';'))
+    return standing === false || standing === 'unread' ? undefined : standing
   }
 }
 
@@ -51,22 +50,17 @@ export function stylesOf(element: MarkupElement): ReadonlyMap<string, string> {
   while (root.parent !== undefined) root = root.parent
   const own = rulesOf(root).filter((each) => isFor(each, element))
   const stated = [...own.flatMap((each) => each.declarations), ...declarationsIn(attribute(element, 'style') ?? '')]
-  return new Map(stated.toSorted((a, b) => Number(IMPORTANT.test(a[1])) - Number(IMPORTANT.test(b[1]))))
+  return new Map([...stated, ...stated.filter(([, value]) => value.endsWith('!important'))])
 }
 
-const IMPORTANT = /!important$/
 /** Ids weigh more than classes, and those more than names. */
-const WEIGHTS = [/#/g, /[.[]/g, /(?:^|[\s>])\w/g] as const
-
 function weightOf(selector: string): number {
-  return WEIGHTS.reduce((sum, each) => sum * 100 + (selector.match(each)?.length ?? 0), 0)
+  return [/#/g, /[.[]/g, /(?:^|[\s>])\w/g].reduce((sum, each) => sum * 100 + (selector.match(each)?.length ?? 0), 0)
 }
 
 /** The rules that hide, strike or add, and that are not understood: their selector, or when they apply to a text. */
 export function unreadStyles(root: MarkupElement): readonly ReaderLoss[] {
-  const unread = rulesOf(root).filter(
-    ({ matches, standing }) => standing !== undefined && (matches === undefined || standing === 'unread'),
-  )
+  const unread = rulesOf(root).filter((each) => each.standing === 'unread' || (each.standing && !each.matches))
   const shown =
     unread.length === 0 ? [] : [...descendants(firstNamed(root, 'body') ?? root)].filter((each) => textOf(each))
   return unread
@@ -78,21 +72,15 @@ export function unreadStyles(root: MarkupElement): readonly ReaderLoss[] {
 const RULES = new WeakMap<MarkupElement, readonly StyleRule[]>()
 
 function rulesOf(root: MarkupElement): readonly StyleRule[] {
-  const found = RULES.get(root) ?? readRules(root)
-  RULES.set(root, found)
-  return found
-}
-
-function readRules(root: MarkupElement): readonly StyleRule[] {
+  const known = RULES.get(root)
+  if (known !== undefined) return known
   const rules: StyleRule[] = []
   const add = (heads: readonly string[], written: string): void => {
-    const adds =
-      ADDS.test(written) || (heads.some((each) => BESIDE.test(each)) && ACROSS.test(written.replaceAll(' ', '')))
+    const adds = ADDS.test(written) || (BESIDE.test(heads.join()) && ACROSS.test(written.replaceAll(' ', '')))
     const conditions = heads.filter((each) => each.startsWith('@'))
     const stated = standingOfStyle(written) ?? (adds ? 'unread' : undefined)
     if (conditions.some((each) => ELSEWHERE.test(each))) return
-    const applies = stated === undefined || conditions.every((each) => SHOWN.test(each))
-    const standing = applies ? stated : 'unread'
+    const standing = stated && (conditions.every((each) => SHOWN.test(each)) ? stated : 'unread')
     const declarations = declarationsIn(written)
     const nested = heads.filter((each) => !each.startsWith('@')).map((each) => each.split(','))
     const [first = [], ...inner] = nested
@@ -100,12 +88,8 @@ function readRules(root: MarkupElement): readonly StyleRule[] {
     for (const selector of selectors.map((each) => each.trim())) {
       const isBeside = BESIDE.test(selector)
       if (IN_USE.test(selector) || isBeside !== adds) continue
-      rules.push({
-        selector,
-        matches: matcherOf(selector.replace(BESIDE, '')),
-        standing: isBeside ? 'unread' : standing,
-        declarations,
-      })
+      const matches = matcherOf(selector.replace(BESIDE, ''))
+      rules.push({ selector, matches, standing: isBeside ? 'unread' : standing, declarations })
     }
   }
   for (const sheet of allNamed(root, 'style')) {
@@ -123,12 +107,11 @@ function readRules(root: MarkupElement): readonly StyleRule[] {
   }
   const stated = rules.filter((each) => each.standing !== undefined).flatMap((each) => each.declarations)
   const names = new Set(stated.map(([name]) => name))
-  return rules
-    .filter(
-      ({ standing, declarations }) => standing ?? declarations.some(([name]) => names.has(name) || LISTS.test(name)),
-    )
-    .slice(0, RULES_MAX)
-    .toSorted((a, b) => weightOf(a.selector) - weightOf(b.selector))
+  const isStated = ([name]: Declaration): boolean => names.has(name) || LISTS.test(name)
+  const stating = rules.filter(({ standing, declarations }) => standing ?? declarations.some(isStated))
+  const found = stating.slice(0, RULES_MAX).toSorted((a, b) => weightOf(a.selector) - weightOf(b.selector))
+  RULES.set(root, found)
+  return found
 }
 
 const LISTS = /^(?:list-style|counter-)/

@@ -4,6 +4,7 @@ import type { DateRule, DocumentFields, ReaderLoss } from './document.ts'
 import { dated, dayIn, endIn, languageTag, type ReadTree } from './format.ts'
 import { lastAmendment } from './german-citation.ts'
 import LANGUAGES from './names/languages.json' with { type: 'json' }
+import STANDING from './names/standing.json' with { type: 'json' }
 import type { Standing } from './standing.ts'
 import { oneLine, wordSet } from './tree.ts'
 
@@ -56,7 +57,9 @@ export function isPublished(metadata: ReadonlyMap<string, string>): boolean {
 }
 
 /** Why the front matter says that the act is no law in force; undefined where it is. */
-export function standingOf(metadata: ReadonlyMap<string, string>): Standing | undefined {
+export function standingOf(metadata: ReadonlyMap<string, string>, path = ''): Standing | undefined {
+  // A version of a clone that has ended was law until that day, and its publisher marks it as repealed since.
+  if (dayInName(path, 'until') !== undefined && !contradictsStatus(metadata)) return undefined
   return STATUSES.get(metadata.get('status') ?? '') ?? ownStanding(metadata)?.[2]
 }
 
@@ -112,25 +115,13 @@ export function unreadStatus({ path, tree: { metadata = new Map() } }: ReadTree)
 }
 
 /** Marks of other kinds of Markdown and of HTML: they stay in the text as written, and what they say is not read. */
-const UNREAD: readonly (readonly [name: string, mark: RegExp])[] = [
-  ['picture', /!\[[^\]\n]*\][([]|<(?:img|embed|video|canvas)\b/i],
-  ['sign of struck text', /~~|(?<![~\\\w])~(?=[^\s~])[^~\n]+~(?!~)|\\(?:sout|st|[bx]?cancel|[hv]?phantom)\b/],
-  ['mark of an edit', /\{(?:--|\+\+|~~|==|>>)/],
-  ['class in braces', /\{:?\s*(?:#[\w-]+\s+)?\.[a-z]/i],
-  ['fenced division', /^:{3,}\s*\S/m],
-  ['comment of another notation', /^%%|^\+{3}\s*$|\{\/\*|\{%|<\?|<!\[|<![a-z]|^\[[^\]\n]+\]:\s*(?:#|<>)/im],
-  [
-    'element of HTML',
-    /<(?:style|template|details|svg|dialog|object|iframe|noscript|script|font|form|textarea|select|input)\b/i,
-  ],
-  ['colour of letters', /\sstyle\s*=\s*["'][^"']*(?<!-)color\s*:/i],
-]
+const UNREAD = Object.entries(STANDING.markdown_marks).map(([name, mark]) => ({ name, mark: new RegExp(mark, 'im') }))
 
 export function unreadMarks({ tree: { texts } }: ReadTree): readonly ReaderLoss[] {
   return texts.flatMap(({ parent, value, line }) =>
     parent.name === 'omitted'
       ? []
-      : UNREAD.flatMap(([name, mark]) => (mark.test(value) ? [{ name, count: 1, line }] : [])),
+      : UNREAD.filter(({ mark }) => mark.test(value)).map(({ name }) => ({ name, count: 1, line })),
   )
 }
 

@@ -4,16 +4,7 @@ import { commentsIn } from './comments.ts'
 import { decode } from './decode.ts'
 import { germanCitation } from './german-citation.ts'
 import type { MarkupFormat } from './format.ts'
-import {
-  contradictsStatus,
-  dayInName,
-  fieldsOf,
-  isPublished,
-  metadataOf,
-  standingOf,
-  unreadMarks,
-  unreadStatus,
-} from './markdown-fields.ts'
+import { fieldsOf, isPublished, metadataOf, standingOf, unreadMarks, unreadStatus } from './markdown-fields.ts'
 import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree, type LineText, type Block } from './line-tree.ts'
 import { provisionKind, provisionMarks, SECTION, type ProvisionMark } from './provision-marks.ts'
@@ -91,10 +82,7 @@ function parseMarkdown(bytes: Uint8Array, path: string): MarkupTree {
     at = to
   }
   addParagraphs(reader, at, starts.length - 1)
-  // A version of a clone that has ended was law until that day, and its publisher marks it as repealed since.
-  const standing =
-    dayInName(path, 'until') === undefined || contradictsStatus(metadata) ? standingOf(metadata) : undefined
-  const tree = lineTree(blocks, decoded, metadata, standing)
+  const tree = lineTree(blocks, decoded, metadata, standingOf(metadata, path))
   return { ...tree, bytesBefore: bytes.length - Buffer.byteLength(decoded) }
 }
 

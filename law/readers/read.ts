@@ -5,15 +5,7 @@ import { CFR } from './cfr.ts'
 import { CLML } from './clml.ts'
 import { coverageOf, type Coverage } from './coverage.ts'
 import { aroundOf } from './document.ts'
-import type {
-  Citation,
-  DocumentFields,
-  Omitted,
-  Provision,
-  ReaderFormat,
-  ReaderLoss,
-  ReaderWarning,
-} from './document.ts'
+import type { DocumentFields, Omitted, Provision, ReaderFormat, ReaderLoss, ReaderWarning } from './document.ts'
 import { DOCX } from './docx.ts'
 import { ECFR } from './ecfr.ts'
 import { EUR_LEX } from './eur-lex.ts'
@@ -59,7 +51,7 @@ export interface ReadDocument {
   readonly warnings: readonly ReaderWarning[]
   /** What it states and the reader does not understand. */
   readonly losses: readonly ReaderLoss[]
-  readonly cite: (provision: Provision) => Citation
+  readonly cite: (provision: Provision) => ReturnType<MarkupFormat['cite']>
 }
 
 /**
@@ -148,32 +140,28 @@ const UNMARKED_CHARACTERS_MAX = 20_000
 /** A long text in which nothing names a provision is no reading of an act, nor is one that says that it is gone. */
 function unmarked(format: ReaderFormat, provisions: readonly Provision[], title: string): readonly ReaderLoss[] {
   const written = provisions.filter(({ text }) => text !== undefined)
+  const whole = (name: string): ReaderLoss => ({ name, count: 1, line: 1 })
   const isShell =
     format === 'eur-lex' && !written.some(({ kind }) => /^(?:article|recital|annex|correction)$/.test(kind))
-  if (isShell) return [{ name: 'page of an act without a provision', count: 1, line: 1 }]
-  const titled =
-    saysGone(title) && written.length > 0 ? [{ name: 'title that says the act is gone', count: 1, line: 1 }] : []
+  if (isShell) return [whole('page of an act without a provision')]
+  const titled = saysGone(title) && written.length > 0 ? [whole('title that says the act is gone')] : []
   const found = written.flatMap(({ kind, standing, label, heading, path, text = '', line }) => {
     // The heading may be the text; a source in brackets is none.
     const isText = standing === undefined && !saysNoForce(text) && !/^\[[^[\]]*\]$/.test(text)
     const isGone = path.some(saysGone) || (saysGone(`${label} ${heading}`) && !text.includes(heading || label))
+    const begins = standing === undefined && beginsGone(text, NO_PROVISIONS.test(kind))
     const names = [
-      ...(/[\u0335-\u0338]/.test(text) ? ['struck characters'] : []),
-      ...(isGone && isText ? ['text below a heading that says it is gone'] : []),
-      ...(standing === undefined && beginsGone(text, NO_PROVISIONS.test(kind))
-        ? ['text below a line that says it is gone']
-        : []),
+      /[\u0335-\u0338]/.test(text) && 'struck characters',
+      isGone && isText && 'text below a heading that says it is gone',
+      begins && 'text below a line that says it is gone',
     ]
-    return names.map((name) => ({ name, count: 1, line }))
+    return names.flatMap((name) => (name === false ? [] : { name, count: 1, line }))
   })
   const said = [...titled, ...found]
   const length = written.reduce((sum, { text = '' }) => sum + text.length, 0)
   if (length <= UNMARKED_CHARACTERS_MAX) return said
   if (written.some(({ kind, label }) => label !== '' || !NO_PROVISIONS.test(kind))) return said
-  return [
-    ...said,
-    { name: `no mark of a provision in more than ${UNMARKED_CHARACTERS_MAX} characters`, count: 1, line: 1 },
-  ]
+  return [...said, whole(`no mark of a provision in more than ${UNMARKED_CHARACTERS_MAX} characters`)]
 }
 
 /** Reads the whole of a file, if it is not larger than a reader takes. */
@@ -252,35 +240,17 @@ function probeOf(path: string, bytes: Uint8Array): Probe {
 const HTML_ROOT = /^(?:html|head|body|meta|div|p|h1|main)$/i
 
 function headOf(start: Buffer): string {
-  if (start[0] === 0xff && start[1] === 0xfe) return start.toString('utf16le').slice(1)
-  if (start[0] === 0xfe && start[1] === 0xff)
-    return Buffer.from(start.subarray(0, start.length & ~1))
-      .swap16()
-      .toString('utf16le')
-      .slice(1)
-  return start.toString('utf8').replace(/^\uFEFF/, '')
+  const mark = start.toString('latin1', 0, 2)
+  return new TextDecoder(mark === 'ÿþ' ? 'utf-16le' : mark === 'þÿ' ? 'utf-16be' : 'utf-8').decode(start)
 }
 
 /** The first start tag, after declarations, comments and a document type; undefined where text comes first. */
 function firstTag(head: string): string | undefined {
   let from = 0
-  for (;;) {
-    from += /^\s*/.exec(head.slice(from))?.[0].length ?? 0
-    const end = PROLOGUE.map(([opening, close]) =>
-      head.startsWith(opening, from) ? head.indexOf(close, from) + close.length : 0,
-    ).find(Boolean)
-    if (end === undefined) break
-    if (end < from) return undefined
-    from = end
-  }
-  if (head[from] !== '<') return undefined
+  for (const [part] of head.matchAll(PROLOGUE)) from += part.length
+  if (!/^<[^!?]/.test(head.slice(from, from + 2))) return undefined
   const end = head.indexOf('>', from)
   return head.slice(from, end === -1 ? undefined : end + 1)
 }
 
-const PROLOGUE = [
-  ['<!--', '-->'],
-  ['<?', '?>'],
-  ['<!', '>'],
-  [']', '>'],
-] as const
+const PROLOGUE = /\s+|<!--[^]*?-->|<\?[^]*?\?>|<!(?!--)[^>]*>|\][^>]*>/gy

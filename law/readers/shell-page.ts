@@ -44,7 +44,7 @@ export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
   const closed = allNamed(body, 'details').filter((each) => !each.attributes.has('open'))
   return [
     ...unreadStyles(root),
-    ...(white.length === 0 ? [] : [{ name: 'white text', count: white.length, line: white[0]?.line ?? line }]),
+    ...white.map((each) => ({ name: 'white text', count: 1, line: each.line })),
     ...closed.map(({ line: at }) => ({ name: 'closed details', count: 1, line: at })),
     ...(phrase === undefined ? [] : [{ name: `page that says "${phrase}"`, count: 1, line }]),
     ...(scripts && text.length < SCRIPTED_CHARACTERS_MAX

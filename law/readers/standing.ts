@@ -2,14 +2,7 @@ import { foldKey } from '#core/identity/fold.ts'
 import NAMES from './names/standing.json' with { type: 'json' }
 
 /** Why a text is no law in force, as its publisher marks it, and the rule by which it is left out. */
-export const STANDING_RULES = {
-  struck: 'struck or deleted text',
-  hidden: 'hidden text',
-  repealed: 'not in force: repealed, revoked or removed',
-  ended: 'not in force: its time is over',
-  prospective: 'not in force: not yet',
-  suspended: 'not in force: suspended',
-} as const
+export const STANDING_RULES = NAMES.rules
 export type Standing = keyof typeof STANDING_RULES
 export const STANDINGS = Object.keys(STANDING_RULES).filter((name): name is Standing => name in STANDING_RULES)
 
@@ -39,7 +32,8 @@ const IN_BRACKETS = new RegExp(
 )
 const AT_THE_END = new RegExp(`(?:[—–:.]|\\s-)\\s*${WORDS}${TO_END}`, 'iu')
 const LAST_WORD = new RegExp(`(?<=\\s)(?:${STRONG})\\.$`, 'iu')
-const LINE = new RegExp(`^(?![-–•])[\\s\\p{P}]*${WORDS}${TO_END}|^[([【]\\s*${WORDS}[^)\\]】]*[)\\]】]\\s*\\p{L}`, 'iu')
+const LINE = new RegExp(`^(?![-–•])[\\s\\p{P}]*${WORDS}${TO_END}`, 'iu')
+const IN_THE_LINE = new RegExp(`^[([【]\\s*${WORDS}[^)\\]】]*[)\\]】]\\s*\\p{L}`, 'iu')
 const THIS_IS = new RegExp(`^[\\s\\p{P}]*(?:${NAMES.this})\\s.*\\s${WORDS}(?:[,;.:]|${TO_END})`, 'iu')
 const LINE_CHARACTERS_MAX = 120
 
@@ -53,12 +47,12 @@ export function saysGone(heading: string): boolean {
 /** Whether a text begins with a line that says that what follows, or the document, is no law. */
 export function beginsGone(text: string, isOfDocument: boolean): boolean {
   const [first = '', ...rest] = text.split('\n\n')
-  const line = first.normalize('NFKC').replaceAll(/\s+/g, ' ').slice(0, LINE_CHARACTERS_MAX)
-  if (first.length > LINE_CHARACTERS_MAX) return IN_BRACKETS.exec(line)?.index === 0 && LINE.test(line)
-  if (isOfDocument && THIS_IS.test(line)) return true
+  const line = first.normalize('NFKC').replaceAll(/\s+/g, ' ')
+  if (IN_THE_LINE.test(line)) return true
+  if (line.length > LINE_CHARACTERS_MAX) return false
   // Notes follow a statement.
   const isLonger = /\p{L}/u.test(rest.join('')) && !/^\[\d+\]/.test(rest[0] ?? '')
-  return LINE.test(line) ? isLonger || /[)\]】]\s*\p{L}/u.test(line) : isLonger && THIS_IS.test(line)
+  return (isLonger && LINE.test(line)) || ((isLonger || isOfDocument) && THIS_IS.test(line))
 }
 
 /** A note by which a provision has less force than its text says. */
@@ -86,16 +80,7 @@ export function standingOfClasses(classes: string): Standing | undefined {
 }
 
 /** A declaration of CSS by which no letter is shown, without its spaces. */
-const HIDES = new RegExp(
-  `^(?:${[
-    'display:none|(?:content-)?visibility:(?:hidden|collapse)|mso-hide:all|clip:rect\\(.*|zoom:0.*',
-    String.raw`opacity:0*(?:\.0\d*)?(?:e.*)?%?|.*filter:.*opacity\(0\D.*`,
-    String.raw`font-size:0+(?:\.0+)?[a-z%]*|font:[a-z-]*0[a-z%/].*`,
-    String.raw`(?:-webkit-text-fill-)?color:(?:transparent|#(?:[\da-f]{3}0|[\da-f]{6}00)|\w+\((?:(?:[^,/]*,){3}|[^,/]*/)0*(?:\.0+)?%?\))`,
-    String.raw`(?:text-indent|left|right|top|bottom|inset(?:-\w+)*|margin(?:-\w+)?):-\d{3,}.*|clip-path:inset\((?:50|100)%\).*`,
-    String.raw`(?:transform:)?scale[\w]*[(:]0(?:\.0+)?(?:\D.*)?|(?:transform:)?translate\w*[(:].*-?\d{4,}.*`,
-  ].join('|')})$`,
-)
+const HIDES = new RegExp(`^(?:${NAMES.hides.join('|')})$`)
 /** A declaration that may hide a text, and of which it is not read whether it does. */
 const MAY_HIDE =
   /^(?:clip-path|(?:-webkit-)?mask[\w-]*|filter|transform|translate|scale|zoom|all|animation[\w-]*):(?!none|normal|initial|inherit|auto|1(?:00%)?$|rotate\([^,]*\)$)|^background(?:-image)?:.*gradient\(.*transparent.*[45]\d%.*|^font-size:[01]?(?:\.\d+)?(?:px|pt)$|^(?:(?:max-)?(?:height|width)|line-height):0(?:[a-z%]+)?$|^(?:display|visibility|opacity|color|font(?:-size)?|text-decoration[\w-]*):.*(?:var|calc|env|attr)\(/

@@ -1,4 +1,3 @@
-import type { Provision } from './document.ts'
 import type { Role, RoleContext, Roles } from './roles.ts'
 import { isNoText, saysNoForce, type Standing } from './standing.ts'
 import type { TextWriter } from './text-writer.ts'
@@ -40,19 +39,6 @@ export interface Place {
   readonly lines: boolean
   /** Whether the text is in a heading or a number of the unit itself, and so in no line of its own. */
   readonly flat: boolean
-}
-
-export const EMPTY: Provision = {
-  kind: '',
-  label: '',
-  heading: '',
-  anchor: undefined,
-  within: undefined,
-  line: 1,
-  element: undefined,
-  path: [],
-  text: undefined,
-  pieces: [],
 }
 
 export function writerOf({ into, sections }: Place): TextWriter {

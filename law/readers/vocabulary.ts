@@ -83,11 +83,10 @@ export function markStanding(root: MarkupElement, vocabulary: Vocabulary): reado
     if (found !== undefined) found.count += 1
     else if (losses.size < READER_BOUNDS.warningsMax) losses.set(name, { count: 1, line })
   }
+  const home = root.namespace
   /** Returns whether an element holds text. One that holds struck or hidden text alone is so itself. */
   function mark(element: MarkupElement, isApart: boolean): boolean {
-    element.standing = isApart
-      ? struckOf(element, vocabulary)
-      : statedStanding(element, vocabulary, lose, root.namespace)
+    element.standing = isApart ? struckOf(element, vocabulary) : statedStanding(element, vocabulary, lose, home)
     for (const stated of vocabulary.status.get(element.name) ?? []) {
       const name = valueOf(element, 'name', 'property', 'type') ?? ''
       const value = stated === 'text' ? writtenIn(element) : valueOf(element, stated)
@@ -109,25 +108,21 @@ export function markStanding(root: MarkupElement, vocabulary: Vocabulary): reado
   return Array.from(losses, ([name, found]) => ({ name, ...found }))
 }
 
-/** What a document states of itself. */
-const GONE_STATUS = new RegExp(STANDING.gone_status, 'i')
-const STATUS_NAME = new RegExp(STANDING.status_names, 'i')
+const [GONE_STATUS, STATUS_NAME] = [new RegExp(STANDING.gone_status, 'i'), new RegExp(STANDING.status_names, 'i')]
 
 /** Notes what is not understood, and the line where it stands. */
 type Lose = (name: string, line: number) => void
 
-/** A value of an attribute, or the last step of an address, that says that something is out of force. */
+/** A value of an attribute that says that something is out of force. */
 const SAYS_STANDING =
-  /^(?:.*\/|#)?(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded)$|(?:^|[/#:-])not[ -]?in[ -]?force$/i
+  /^#?(?:repeal(?:ed)?|delet(?:ed|ion)|removed|struck|prospective|suspended|revoked|annulled|expired|dead|superseded)$|(?:^|[/#:-])not[ -]?in[ -]?force$/i
 /** Words of names that may say it: of classes and of kinds. */
 const MAY_SAY =
   /^(?:old|previous|former|historic(?:al)?|superseded|expired|ended|obsolete|future|pending|annulled|quashed|void|omit(?:ted)?|spent|lapsed|inactive|draft|proposed|strike|strikethrough|deleted|repealed|revoked|force)$/
 const NAMES_A_KIND = wordSet(STANDING.kinds)
 
 /** Whether a value, or the last step of an address, says that something is out of force. */
-export function saysStanding(value: string): boolean {
-  return SAYS_STANDING.test(value)
-}
+export const saysStanding = (value: string): boolean => SAYS_STANDING.test(value.replace(/^.*\//, ''))
 
 function maySay(attribute: string, value: string): boolean {
   if (SAYS_STANDING.test(value) || (attribute === 'title' && saysGone(`: ${value}`))) return true
@@ -138,17 +133,12 @@ function maySay(attribute: string, value: string): boolean {
 }
 
 /** @param home the namespace of the document: names of another one are not its own. */
-function statedStanding(
-  element: MarkupElement,
-  vocabulary: Vocabulary,
-  lose: Lose,
-  home: string,
-): Standing | undefined {
+function statedStanding(element: MarkupElement, vocabulary: Vocabulary, lose: Lose, home: string) {
   const { elements, attributes, out, values, apart } = vocabulary
   const { name, line, namespace } = element
   const isKnownName = elements.has(name) && (namespace === home || NAMESPACES.has(namespace) || apart.has(name))
   if (!isKnownName && namespace !== MATHML) lose(`element ${name}`, line)
-  let found = out.get(name) ?? vocabulary.standingOf?.(element)
+  let found: Standing | undefined = out.get(name) ?? vocabulary.standingOf?.(element)
   for (const [attribute, written] of element.attributes) {
     const value = written.trim()
     const table = values.get(attribute)
@@ -160,7 +150,7 @@ function statedStanding(
     if (stated === undefined) {
       const isKnown = table === undefined && isNamed(attribute, attributes)
       if (!isKnown && table === undefined) lose(`attribute ${attribute}`, line)
-      else if (!isKnown || (maySay(attribute, value) && !isLink(element)))
+      else if (!isKnown || (maySay(attribute, value) && !(isLink(element) && /\b(?:old|prev)/i.test(value))))
         lose(`${attribute}="${value.slice(0, 40)}"`, line)
     } else if (stated !== 'in force') found ??= stated
   }
@@ -169,8 +159,7 @@ function statedStanding(
 
 /** Whether it holds links alone: they lead to the previous page, or to an old one. */
 function isLink({ name, children }: MarkupElement): boolean {
-  const shown = children.filter((each) => each.kind === 'element' || /\S/.test(each.value))
-  return name === 'a' || (shown.length > 0 && shown.every((each) => each.kind === 'element' && isLink(each)))
+  return name === 'a' || children.every((each) => (each.kind === 'text' ? each.value.trim() === '' : isLink(each)))
 }
 
 /** Of data about the document, what is struck or hidden alone is none. */

@@ -15,7 +15,6 @@ import {
   isStatement,
   joined,
   nameOf,
-  EMPTY,
   passageAround,
   pathTo,
   rangesOf,
@@ -46,7 +45,7 @@ class Walker {
   }
 
   get provisions(): readonly Provision[] {
-    return this.#units.map((unit) => unit ?? EMPTY)
+    return this.#units.flatMap((unit) => unit ?? [])
   }
 
   document(root: MarkupElement): void {

@@ -201,7 +201,6 @@ test.each([
   ['html', 'class="a" role="revoked"', 'role="revoked"'],
   ['html', 'data-state="old"', 'data-state="old"'],
   ['html', 'title="Repealed by Act 5"', 'title="Repealed by Act 5"'],
-  ['clml', 'RestrictExtent="S"', 'extent S'],
 ])('in %s, %s says something of standing that is not understood', async (format, stated, name) => {
   const marks = FORMATS.find((each) => each.format === format)
   const { losses } = await readText(marks?.file(marks.section(1, 'Fees', 'Due.', stated)) ?? '')

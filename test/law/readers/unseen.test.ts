@@ -124,56 +124,30 @@ describe('Markdown', () => {
   )
 })
 
-const said = readFileSync(new URL('says-gone.tsv', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-test.each(said.map((row) => row.split('\t')))('a %s that says it is %s: %s', (kind, says, text = '') => {
+const rowsOf = (name: string): string[][] => {
+  const text = readFileSync(new URL(name, import.meta.url), 'utf8')
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((row) => row.split('\t'))
+}
+
+test.each(rowsOf('says-gone.tsv'))('a %s that says it is %s: %s', (kind, says, text = '') => {
   const isGone = kind === 'heading' ? saysGone(text) : beginsGone(text.replaceAll('||', '\n\n'), false)
   expect(isGone).toBe(says === 'gone')
 })
 
 const akn = (meta: string, attributes: string): string =>
   `<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act contains="singleVersion"><meta><identification><FRBRExpression><FRBRdate date="2002-01-01" name="x"/></FRBRExpression></identification><lifecycle><eventRef eId="e1" date="2001-12-01" type="amendment"/></lifecycle>${meta}</meta><body><section eId="s1"><num>1</num><content><p>Kept.</p></content></section><section eId="s2" ${attributes}><num>2</num><content><p>zqgone</p></content></section></body></act></akomaNtoso>`
-const ended = (mod: string, type: string): string =>
-  `<analysis source="#a"><passiveModifications><${mod} type="${type}"><destination href="#s2"/></${mod}></passiveModifications></analysis>`
-const group = (interval: string): string =>
-  `<temporalData><temporalGroup eId="t"><timeInterval ${interval}/></temporalGroup></temporalData>`
 const clml = (metadata: string, attributes: string): string =>
   `<Legislation xmlns="http://www.legislation.gov.uk/namespaces/legislation"><Metadata><valid>2010-01-01</valid>${metadata}</Metadata><Primary><Body><P1group><P1><Pnumber>1</Pnumber><P1para><Text>Kept.</Text></P1para></P1></P1group><P1group ${attributes}><P1><Pnumber>2</Pnumber><P1para><Text>zqgone</Text></P1para></P1></P1group></Body></Primary></Legislation>`
 
-test.each([
-  [akn('', 'end="#e1"'), []],
-  [akn('', 'end="#e9"'), ['period of unknown times']],
-  [akn('<workflow><step outcome="#repealed"/></workflow>', ''), ['status of the act: repealed']],
-  [
-    akn('<note eId="n"><p>Section 2 is void.</p></note>', '').replace('zqgone', 'zqgone<noteRef href="#n"/>'),
-    ['note on force far from its text'],
-  ],
-  [akn('', 'xmlns:x="urn:x"').replace('zqgone', '<x:span>zqgone</x:span>'), ['element span']],
-  [akn('', '').replace('zqgone', '<old>zqgone</old>'), ['element old']],
-  [akn(ended('forceMod', 'endOfForce'), ''), ['text that a modification has ended']],
-  [akn(ended('textualMod', 'repeal'), ''), ['text that a modification has ended']],
-  [akn(ended('textualMod', 'repeal').replace('#s2', '/akn/a/act/1~s2'), ''), ['text that a modification has ended']],
-  [akn(ended('efficacyMod', 'staticSuspension'), ''), ['text that a modification has ended']],
-  [
-    akn('<a><TLCConcept eId="c" showAs="Repealed"/></a>'.replaceAll('a>', 'references>'), 'refersTo="#c"'),
-    ['text that refers to an end of its force'],
-  ],
-  [akn(group('start="#e1" refersTo="#suspension"'), 'period="#t"'), ['period of unknown times']],
-  [
-    akn(group('start="#e1"/><timeInterval start="2030-01-01" refersTo="#efficacy"'), 'period="#t"'),
-    ['period of unknown times'],
-  ],
-  [clml('', 'RestrictExtent="N.I."'), ['extent N.I.']],
-  [clml('<DocumentStatus Value="repealed"/>', ''), ['status of the act: repealed']],
-  [
-    clml('<UnappliedEffects><UnappliedEffect Type="repealed"/></UnappliedEffects>', ''),
-    ['change that the publisher has not made in the text'],
-  ],
-])(
-  'what an act states of the times, the extent and the changes of a text is read, or a loss: %#',
-  async (file, losses) => {
-    expect(await found(file)).toEqual({ isServed: losses.length > 0, losses })
+test.each(rowsOf('stated.tsv'))(
+  'what an act states of its times, its extent and its changes is read, or a loss: %s %s %s %s %s',
+  async (format, meta = '', attributes = '', text = '', loss = '') => {
+    const file = (format === 'akn' ? akn : clml)(meta, attributes).replace('zqgone', text)
+    const losses = ['', 'served'].includes(loss) ? [] : [loss]
+    expect(await found(file)).toEqual({ isServed: loss !== '', losses })
   },
 )
 
