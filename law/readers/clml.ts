@@ -164,9 +164,7 @@ function referenceMark(id: string | undefined): string {
 
 /** Provisions of the first level, without those that amend other acts. */
 function provisionsOf(root: MarkupElement): readonly MarkupElement[] {
-  return [...descendants(root)].filter(
-    (each) => each.name === 'P1' && !isWithin(each, 'BlockAmendment', 'BlockExtract'),
-  )
+  return [...descendants(root)].filter((p) => p.name === 'P1' && !isWithin(p, 'BlockAmendment', 'BlockExtract'))
 }
 
 /** `Prospective` or `Repealed`, as an element or one around it states it. */
@@ -198,7 +196,6 @@ function otherTexts(root: MarkupElement): readonly ReaderLoss[] {
     // Words that are repealed for a part of the kingdom alone are left out for all of it.
     if (each.name === 'Repeal' && attribute(each, 'RetainText') === 'true' && textOf(each))
       return [losing('Repeal whose text is retained for another extent', each)]
-    // What came into force later is told by its day.
     if (each.name === 'Commentary' && saysNotInForce(textOf(each) ?? ''))
       return [losing('note on force far from its text', each)]
     if (each === root && (dayIn(attribute(each, 'RestrictEndDate')) ?? '9999') <= (day ?? ''))

@@ -218,8 +218,7 @@ function marksOf(list: MarkupElement): ReadonlyMap<MarkupElement, string> {
   const step = list.attributes.has('reversed') ? -1 : 1
   const style = listStyleOf(list)
   const [, reset] = /list-item(-?\d+)/.exec(stylesOf(list).get('counter-reset') ?? '') ?? []
-  const first = reset === undefined ? attribute(list, 'start') : Number(reset) + 1
-  const start = Number(first ?? (step === 1 ? 1 : items.length))
+  const start = reset ? Number(reset) + 1 : Number(attribute(list, 'start') ?? (step === 1 ? 1 : items.length))
   let count = (Number.isSafeInteger(start) ? start : 1) - step
   return new Map(
     items.map((item) => {

@@ -25,6 +25,7 @@ const ACROSS = /(?=.*absolute)(?=.*top:(?:[45]\d%|calc|[\d.]+em))(?=.*(?:border|
 const SHOWN = /^@(?:media\s+(?:only\s+)?(?:all|screen)$|supports\b|layer\b)/i
 const ELSEWHERE = /^@(?:media\s+(?:only\s+)?(?:print|speech)|[\w-]*keyframes|font-face|page|counter-style|property)/i
 const RULES_MAX = 2_000
+const LISTS = /^(?:list-style|counter-)/
 
 /**
  * Returns a function that says of an element whether the page's style sheets hide it or strike it through (CSS 2.2,
@@ -81,7 +82,6 @@ function rulesOf(root: MarkupElement): readonly StyleRule[] {
     const stated = standingOfStyle(written) ?? (adds ? 'unread' : undefined)
     if (conditions.some((each) => ELSEWHERE.test(each))) return
     const standing = stated && (conditions.every((each) => SHOWN.test(each)) ? stated : 'unread')
-    const declarations = declarationsIn(written)
     const nested = heads.filter((each) => !each.startsWith('@')).map((each) => each.split(','))
     const [first = [], ...inner] = nested
     const selectors = inner.reduce((outer, own) => outer.flatMap((each) => own.map((one) => within(each, one))), first)
@@ -89,7 +89,7 @@ function rulesOf(root: MarkupElement): readonly StyleRule[] {
       const isBeside = BESIDE.test(selector)
       if (IN_USE.test(selector) || isBeside !== adds) continue
       const matches = matcherOf(selector.replace(BESIDE, ''))
-      rules.push({ selector, matches, standing: isBeside ? 'unread' : standing, declarations })
+      rules.push({ selector, matches, standing: isBeside ? 'unread' : standing, declarations: declarationsIn(written) })
     }
   }
   for (const sheet of allNamed(root, 'style')) {
@@ -113,8 +113,6 @@ function rulesOf(root: MarkupElement): readonly StyleRule[] {
   RULES.set(root, found)
   return found
 }
-
-const LISTS = /^(?:list-style|counter-)/
 
 /** A selector within another one (CSS Nesting 1). */
 function within(outer: string, own: string): string {

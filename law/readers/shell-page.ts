@@ -37,9 +37,8 @@ export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
   const line = body.line
   const said = `${text} ${textOf(firstNamed(root, 'noscript')) ?? ''}`
   const phrase = text.length > SHELL_CHARACTERS_MAX ? undefined : INSTEAD.exec(said)?.[0]
-  const scripts = allNamed(root, 'script').some(
-    (each) => !/json/.test(attribute(each, 'type') ?? '') && (each.attributes.has('src') || /\S/.test(writtenIn(each))),
-  )
+  const code = allNamed(root, 'script').filter((each) => !/json/.test(attribute(each, 'type') ?? ''))
+  const scripts = code.some((each) => each.attributes.has('src') || writtenIn(each).trim() !== '')
   const white = [...descendants(body)].filter((each) => isUnseen(each) && textOf(each) !== undefined)
   const closed = allNamed(body, 'details').filter((each) => !each.attributes.has('open'))
   return [
