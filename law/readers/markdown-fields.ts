@@ -98,7 +98,7 @@ export function lastDayOf(metadata: ReadonlyMap<string, string>): string | undef
 }
 
 /** A day that the name of a version in a clone states (`law/sources/git`). */
-export function dayInName(path: string, name: 'from' | 'until' | 'published'): string | undefined {
+function dayInName(path: string, name: 'from' | 'until' | 'published'): string | undefined {
   return /\.md\?commit=/.test(path) ? dayIn(new RegExp(`[?&]${name}=([\\d-]{10})(?:&|$)`).exec(path)?.[1]) : undefined
 }
 
