@@ -187,8 +187,9 @@ function numberBefore(tokens: TokenStream, at: number, languages: ReadonlySet<st
 /** `First Schedule to the Act`, `26th recital`: only an act beside it tells what is counted. */
 function readOrdinalFirst(tokens: TokenStream, at: number, aliases: ActAliases, from: number, before?: ActMention) {
   const ordinal = readOrdinal(tokens, at)
-  const word = ordinal && readDesignator(tokens, ordinal.end)
-  if (ordinal === undefined || word === undefined || tokens.isNumber(word.end)) return undefined
+  if (ordinal === undefined) return undefined
+  const word = readDesignator(tokens, ordinal.end)
+  if (word === undefined || tokens.isNumber(word.end)) return undefined
   const isOf = word.kind === 'article' && tokens.reads(word.end, 'of', 'du', 'de', 'del')
   if (word.plural || !(isOf || /^(?:schedule|annex|recital)$/.test(word.kind))) return undefined
   const provisions = { designator: impliedDesignator(word.kind, at), elements: [{ ...ordinal, from, to: word.end }] }

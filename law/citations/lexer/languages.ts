@@ -139,9 +139,9 @@ export function endOfForeignName(
   if (isCompound(at)) return at + 1
   let noun = at
   while (!isNoun(tokens, noun, languages)) {
-    const isHyphen = tokens.isContinued(noun, '-') && tokens.isWord(noun + 1)
-    const isPart = (tokens.isWord(noun) || isHyphen) && !FUNCTION_WORD_FORMS.has(tokens.text(noun)) && !isCompound(noun)
-    if (!isPart || noun === at + BEFORE_NOUN_MAX) return undefined
+    const isHyphen = noun > at && tokens.text(noun) === '-' && tokens.isGlued(noun) && tokens.isGlued(noun + 1)
+    const isOther = !tokens.isWord(noun) || FUNCTION_WORD_FORMS.has(tokens.text(noun)) || isCompound(noun)
+    if ((isOther && !isHyphen) || noun === at + BEFORE_NOUN_MAX) return undefined
     noun += 1
     if (isListed(noun)) return undefined
   }
@@ -160,7 +160,7 @@ export function endOfForeignName(
 
 /** `c.c.`, `d.lgs. 82/2005`, `ν. 4624/2019`, `Btk. 5. §`: letters with full stops, or before a number. */
 function endOfAbbreviation(tokens: TokenStream, at: number, languages: ReadonlySet<string>): number | undefined {
-  if (tokens.reads(at, 'i') && tokens.reads(at + 2, 'v')) return undefined
+  if (tokens.text(at) === 'i' && tokens.text(at + 2) === 'v') return undefined
   let end = at
   while (/^\p{L}{1,4}$/u.test(tokens.raw(end)) && tokens.reads(end + 1, '.') && tokens.isGlued(end + 1)) end += 2
   const isNumbered = tokens.isNumber(end) && tokens.reads(end + 1, '/') && tokens.isYear(end + 2)

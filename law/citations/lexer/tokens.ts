@@ -53,9 +53,9 @@ export function tokenise(text: string): Token[] {
 }
 
 function plain(written: string): string {
-  return withLatinLookAlikes(written.normalize('NFKC').replace(INVISIBLE, '')).replace(/[٠-٩۰-۹०-९]/g, (digit) =>
-    String(((digit.codePointAt(0) ?? 0) - (digit < '०' ? 0 : 6)) % 16),
-  )
+  const text = withLatinLookAlikes(written.normalize('NFKC').replace(INVISIBLE, ''))
+  if (!/^[٠-٩۰-۹०-९]/.test(text)) return text
+  return text.replace(/[٠-٩۰-۹०-९]/g, (digit) => String(((digit.codePointAt(0) ?? 0) - (digit < '०' ? 0 : 6)) % 16))
 }
 
 function kindOf(folded: string): Token['kind'] {

@@ -55,7 +55,7 @@ export function impliedDesignator(kind: DesignatorKind, end: number, plural = fa
 export function readDesignator(tokens: TokenStream, at: number): Designator | undefined {
   if (tokens.isSectionSign(at)) return impliedDesignator('sign', tokens.skip(at + 1, '§'), tokens.text(at).length > 1)
   // `skäl` is a recital, `skal` a verb.
-  const word = tokens.isWord(at) ? (words.get(tokens.raw(at)) ?? words.get(tokens.text(at))) : undefined
+  const word = tokens.isWord(at) ? (words.get(tokens.text(at)) ?? words.get(tokens.raw(at))) : undefined
   if (word === undefined || isInsideWord(tokens, at)) return undefined
   // `čl.` is an article, `cl.` a clause; `EG 26` is a recital, `eg` begins an example.
   if (/^(?:cl|Cl|eg)$/.test(tokens.raw(at))) return undefined
@@ -133,7 +133,7 @@ function readWritten(tokens: TokenStream, at: number): Designation | undefined {
 
 /** `First`, `26th`: a number that may stand before the word for its kind. */
 export function readOrdinal(tokens: TokenStream, at: number): Designation | undefined {
-  const isCounted = tokens.isNumber(at) && tokens.isGlued(at + 1) && tokens.reads(at + 1, 'st', 'nd', 'rd', 'th')
+  const isCounted = tokens.isNumber(at) && tokens.isGlued(at + 1) && /^(?:st|nd|rd|th)$/.test(tokens.text(at + 1))
   const value = isCounted ? tokens.text(at) : ORDINALS.get(tokens.text(at))
   return value === undefined ? undefined : designationOf(value, isCounted ? at + 2 : at + 1)
 }

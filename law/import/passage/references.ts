@@ -71,12 +71,12 @@ export function createNameCheck(): (record: {
   return ({ act, label, reference, references }) => {
     if (reference === undefined) return undefined
     const provisions = references.filter((each) => each.includes('#'))
-    // `section I` and `section 1` of one act: a question means the one or the other.
-    const [, number = ''] = /^section ([IVXL]+|\d{1,2})$/.exec(reference) ?? []
+    // `section I` and `section 1` of one act, `Article únic` and `Article 1`: a question means the one or the other.
+    const [, number = ''] = /^(?:section|art\S*) ([IVXL]+|\d{1,2}|[uú]nic[oa]?|unique)$/iu.exec(reference) ?? []
     const [key = '', isRoman] = [provisions[0], /^\p{L}/u.test(number)]
     if (number !== '' && romanOf.size < REMEMBERED) romanOf.set(key, romanOf.get(key) ?? isRoman)
     if (number !== '' && (romanOf.get(key) ?? isRoman) !== isRoman)
-      return `no question can name it: "${reference}" and the same number in other figures are two provisions of its act`
+      return `no question can name it: "${reference}" and the same number written otherwise are two provisions of its act`
     const forms = [
       label,
       reference,

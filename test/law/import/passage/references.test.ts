@@ -84,7 +84,7 @@ describe('the references of a passage', () => {
     const first = (reference: string) => ({ ...record('Bee Act', reference), references: ['rulebook:bees#1'] })
     expect(reasonOf(first('section 1'))).toBeUndefined()
     expect(reasonOf(first('section I'))).toContain(
-      '"section I" and the same number in other figures are two provisions',
+      '"section I" and the same number written otherwise are two provisions',
     )
   })
 
