@@ -64,14 +64,14 @@ export function resolveCitations(found: readonly Citation[], tokens: TokenStream
 
 /**
  * `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one, another CFR act, and an
- * unresolved one (`HMDA 1003.4(a)`).
+ * unresolved one of one word (`HMDA 1003.4(a)`, but not `Minn. Stat. § 1003.4`).
  */
 function takeActOfPart(citations: readonly Citation[], { aliases }: Text): readonly Citation[] {
   return citations.map((citation) => {
     const { kind, act, path, pointed } = citation
     const isNumbered = pointed && /^(?:section|rule|sign|comment)$/.test(kind) && /^\d{3,}$/.test(path[0] ?? '')
     const own = isNumbered ? aliases.actOfPart(path[0] ?? '') : undefined
-    return own !== undefined && /^(?:cfr:\d+\/|name:|$)/.test(act ?? '') ? { ...citation, act: own } : citation
+    return own !== undefined && /^(?:cfr:\d+\/|name:[^-]+$|$)/.test(act ?? '') ? { ...citation, act: own } : citation
   })
 }
 

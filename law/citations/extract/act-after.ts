@@ -6,8 +6,10 @@ import { readAct } from '#law/citations/names/acts.ts'
 import { NOT_IN_FORCE } from '#law/citations/names/going-on.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
+import { readPattern } from '#law/citations/names/patterns.ts'
 import { readPlace } from '#law/citations/names/places.ts'
 import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
+import { readWrittenName } from '#law/citations/names/written-names.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readFirst } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
@@ -28,8 +30,9 @@ export function readActAfter(
   aliases: ActAliases,
 ): ActMention | 'non-statutory' | undefined {
   if (isRelative(tokens, at)) return 'non-statutory'
-  // `§ 433 aF BGB`: a former text.
-  if (tokens.raw(at) === 'aF') return actBeside('name:a-f', at + 1)
+  // `§ 433 aF BGB`, `article 9 (ancien)`, `art. 9 anc. C. civ.`: a former text.
+  const outdated = readPattern(tokens, at, 'outdated')
+  if (outdated !== undefined) return outdated
   const languages = languagesIn(tokens, aliases.languages)
   // `članak 5. Zakona o pčelama`: the number of an ordinal has a full stop.
   const isOrdinal = languages.size > 0 && tokens.reads(at, '.') && tokens.isNumber(at - 1) && tokens.isGlued(at)
@@ -38,7 +41,7 @@ export function readActAfter(
   let index = isOrdinal || isPoint ? at + 1 : afterBook(tokens, at)
   let linked = index > at + 1
   const clause = startsClause(tokens, at)
-  let named: number | undefined
+  let [named, former]: (number | undefined)[] = []
   for (const last = index + LINKS_MAX; index <= last; index += 1) {
     // `§ 1 DDR-StGB`: one word.
     const joined = tokens.reads(index + 1, '-') && tokens.isGlued(index + 2) ? index + 2 : index
@@ -55,21 +58,29 @@ export function readActAfter(
     if (isAnnexOfAct(tokens, index)) index += 1
     // `des österreichischen StGB`, `des geltenden Außensteuergesetzes`: a name begins behind it.
     const adjective = afterAdjective(tokens, index)
-    const isShort = /\p{Lu}\p{L}*\p{Lu}/u.test(tokens.raw(adjective ?? index))
-    if (adjective !== undefined && (linked || isShort || readAct(tokens, adjective, aliases) !== undefined)) {
+    if (adjective !== undefined && (linked || isNamed(tokens, adjective, aliases))) {
       named ??= tokens.isCapitalised(index) ? index : adjective
       index = adjective - 1
       continue
     }
     const text = tokens.text(index)
-    if (!LINKS.has(text) && !NOT_IN_FORCE.has(text) && !isLink(text, languages)) break
+    // `l. 241/1990`: an abbreviation.
+    const isWord = LINKS.has(text) || NOT_IN_FORCE.has(text) || isLink(text, languages)
+    if (!isWord || tokens.reads(index + 1, '.')) break
+    // `of the draft`, `du projet de loi`: no act at all.
+    if (linked && !tokens.reads(index - 1, 'der', 'dem', 'den') && NOT_IN_FORCE.has(text)) former ??= index
     linked ||= tokens.isWord(index) && !(tokens.reads(index - 1, ',') && tokens.reads(index, 'the'))
   }
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
   if (!clause && isNonStatutoryAfter(tokens, at, index)) return 'non-statutory'
-  const mention = readUnresolvedAfter(tokens, named ?? index, designator, linked, aliases)
-  return mention === undefined || linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
+  const placed = readUnresolvedAfter(tokens, named ?? index, designator, linked, aliases)
+  // `des Hessischen Datenschutzgesetzes`, `Brazil's LGPD`: the place belongs to the name.
+  const behind =
+    placed ?? (named === undefined ? placed : readUnresolvedAfter(tokens, index, designator, linked, aliases))
+  const mention = placed ?? (behind && actBeside(`name:${tokens.words(named ?? index, behind.end)}`, behind.end))
+  if (mention !== undefined) return linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
+  return former === undefined ? undefined : actBeside(`name:${tokens.text(former)}`, former + 1)
 }
 
 /** The position after a place, or a German adjective, which may stand before the name of an act. */
@@ -79,7 +90,15 @@ function afterAdjective(tokens: TokenStream, at: number): number | undefined {
   const after = place === undefined ? at : tokens.skip(place.end + owned, '.')
   if (place !== undefined && tokens.isWord(after)) return after
   const isGerman = tokens.reads(at - 1, 'des', 'der', 'dem') && /^\p{Ll}{3,}e[nrs]$/u.test(tokens.raw(at))
-  return isGerman && tokens.isCapitalised(at + 1) ? at + 1 : undefined
+  return (isGerman || /^\p{Lu}\p{Ll}+(?:isch|lich)e[mnrs]?$/u.test(tokens.raw(at))) && tokens.isCapitalised(at + 1)
+    ? at + 1
+    : undefined
+}
+
+/** Whether initials or the name of an act are here, which need no link before them. */
+function isNamed(tokens: TokenStream, at: number, aliases: ActAliases): boolean {
+  if (/\p{Lu}\p{L}*\p{Lu}|^OR$/u.test(tokens.raw(at)) || readAct(tokens, at, aliases) !== undefined) return true
+  return readWrittenName(tokens, at, false, aliases) !== undefined
 }
 
 /** Whether a provision refers to its own text or to a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */

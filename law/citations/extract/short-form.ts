@@ -2,6 +2,7 @@ import { isRequestWord, measureOf } from '#core/index/analysis/request-words.ts'
 import { familyOf, type ActMention, type Family, type Reading } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
+import { matchNamed } from '#law/citations/names/patterns.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { impliedDesignator, type DesignatorKind } from '#law/citations/provisions/designators.ts'
 import { readFirst, readList, type Provisions } from '#law/citations/provisions/lists.ts'
@@ -14,8 +15,19 @@ const ENDS = /^[?!:,;.()\]–-]$/
 /** Reads a short-form citation, which has no word for the kind of its provision. */
 export function readShortForm(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   return (
-    readShortRule(tokens, at, aliases) ?? readShortNumber(tokens, at, aliases) ?? readShortSeries(tokens, at, aliases)
+    readVolume(tokens, at, aliases) ??
+    readShortRule(tokens, at, aliases) ??
+    readShortNumber(tokens, at, aliases) ??
+    readShortSeries(tokens, at, aliases)
   )
+}
+
+/** `12 NYCRR 1026.5`, `625 ILCS 5/11-501`: the volume of a code that no table has, and a number with parts. */
+function readVolume(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const end = startsNumber(tokens, at) ? matchNamed(tokens, at, 'volume')?.end : undefined
+  if (end === undefined || aliases.find(tokens, at + 1) !== undefined) return undefined
+  const designator = impliedDesignator('section', end)
+  return citeInAct(tokens, { designator, elements: readList(tokens, designator) }, `name:${tokens.words(at, end)}`, at)
 }
 
 /**

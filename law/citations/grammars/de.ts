@@ -1,5 +1,6 @@
 import { actBeside, type ActMention } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readPattern } from '#law/citations/names/patterns.ts'
 
 const TITLE_TOKENS_MAX = 14
 const GERMAN_TREATY = /(?:^einigungs|staats)vertrag(?:e?s)?$/
@@ -25,7 +26,7 @@ export function isPrivateOrder(folded: string): boolean {
 export function readGermanName(tokens: TokenStream, at: number, linked: boolean): ActMention | undefined {
   const first = tokens.get(at)
   if (first === undefined || !/\p{Lu}/u.test(first.raw) || first.glued) return undefined
-  if (tokens.reads(at, 'gesetz', 'gesetzes')) return readGermanTitle(tokens, at)
+  if (tokens.reads(at, 'gesetz', 'gesetzes', 'verordnung')) return readGermanTitle(tokens, at)
   const social = readSocialCode(tokens, at)
   if (social !== undefined) return social
   if (tokens.reads(at + 1, '-') && tokens.reads(at + 2, 'und', 'oder')) return readGermanPair(tokens, at)
@@ -47,9 +48,10 @@ function readGermanPair(tokens: TokenStream, at: number): ActMention | undefined
 }
 
 function readGermanTitle(tokens: TokenStream, at: number): ActMention | undefined {
-  if (tokens.reads(at + 1, 'vom')) return readGermanDate(tokens, at)
+  // `Gesetz vom 20. Dezember 2008`: the date names the law.
+  if (tokens.reads(at + 1, 'vom')) return readPattern(tokens, at, 'german_date')
   if (!GERMAN_PREPOSITIONS.has(tokens.text(at + 1)) || tokens.reads(at - 1, 'dieses')) return undefined
-  const words = ['gesetz']
+  const words = [tokens.text(at).replace(/es$/, '')]
   for (let index = at + 1; index < at + TITLE_TOKENS_MAX; index += 1) {
     const token = tokens.get(index)
     if (token?.kind !== 'word') return undefined
@@ -63,16 +65,6 @@ function readGermanTitle(tokens: TokenStream, at: number): ActMention | undefine
 function afterGenitives(tokens: TokenStream, at: number): number {
   const isGenitive = tokens.reads(at, 'des', 'der') && tokens.isWord(at + 1) && tokens.isCapitalised(at + 1)
   return isGenitive ? at + 2 : at
-}
-
-/** `Gesetz vom 20. Dezember 2008`: the date names the law. */
-function readGermanDate(tokens: TokenStream, at: number): ActMention | undefined {
-  const day = tokens.digits(at + 2, 1, 2)
-  if (day === undefined) return undefined
-  const month = tokens.skip(at + 3, '.')
-  const year = tokens.digits(month + 1, 4, 4)
-  if (year === undefined) return actBeside(`name:gesetz-vom-${day}`, at + 3)
-  return actBeside(`name:gesetz-vom-${day}-${tokens.text(month)}-${year}`, month + 2)
 }
 
 /** `Neuntes Buch Sozialgesetzbuch`, `des Neunten Buches Sozialgesetzbuch`: the act that is cited as `SGB IX`. */

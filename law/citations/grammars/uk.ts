@@ -1,5 +1,6 @@
 import { numberedAct, type ActMention } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readPattern } from '#law/citations/names/patterns.ts'
 
 /** Reads `SI 2017/692`, `S.I. 2017 No. 692`, `2018 c. 12`, `legislation.gov.uk/ukpga/2018/12/section/12/1`. */
 export function readUkAct(tokens: TokenStream, at: number): ActMention | undefined {
@@ -7,6 +8,9 @@ export function readUkAct(tokens: TokenStream, at: number): ActMention | undefin
 }
 
 function readInstrument(tokens: TokenStream, at: number): ActMention | undefined {
+  // `SSI 2017/692`, `SR 2017/692`, `S.I. No. 692 of 2017`: those of Scotland, Northern Ireland and Ireland.
+  const other = /^(?:S|N|SI|SSI|SR|NISR|WSI)$/.test(tokens.raw(at)) ? readPattern(tokens, at, 'instrument') : undefined
+  if (other !== undefined || (tokens.reads(at - 1, '.') && tokens.isGlued(at))) return other
   const index = tokens.afterAbbreviation(at, 'si')
   if (index === undefined || !tokens.isYear(index)) return undefined
   const isSlashed = tokens.reads(index + 1, '/')

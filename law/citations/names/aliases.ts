@@ -1,12 +1,13 @@
 import { fold } from '#core/index/analysis/words.ts'
 import { memoized } from '#core/platform/memoized.ts'
-import { familyOf, type ActMention } from '#law/citations/citation.ts'
+import { actBeside, familyOf, type ActMention } from '#law/citations/citation.ts'
 import { SOCIAL_VOLUMES } from '#law/citations/grammars/de.ts'
 import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { lex, tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/roman.ts'
 import { asItStands } from './going-on.ts'
+import { matchNamed } from './patterns.ts'
 import { readPlace } from './places.ts'
 import KNOWN from './known-acts.json' with { type: 'json' }
 
@@ -84,7 +85,9 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
     find: (tokens: TokenStream, at: number): ActMention | undefined => {
       const mention =
         find(root, tokens, at) ?? (inflected.next.size > 0 ? find(inflected, tokens, at, stem) : undefined)
-      if (mention === undefined || isOtherYear(tokens, mention, years)) return undefined
+      if (mention === undefined) return undefined
+      const edition = otherEdition(tokens, at, mention, years.get(mention.act) ?? [])
+      if (edition !== undefined) return edition
       const isName = (index: number): boolean => find(root, tokens, index) !== undefined
       return asItStands(tokens, at, withKind(tokens, mention), version.jurisdictions, isName, isForeign)
     },
@@ -230,12 +233,17 @@ function afterKindOfAct(tokens: TokenStream, at: number): number {
 }
 
 const NOUNS_BEFORE_YEAR = ['act', 'order', 'regulations', 'rules', 'ordinance', 'bill', 'measure']
-
-/** `Companies Act 1985`, where the act of this name is of another year. */
-function isOtherYear(tokens: TokenStream, { act, end }: ActMention, years: ReadonlyMap<string, string[]>): boolean {
-  const year = tokens.isNumber(end - 1) ? tokens.skip(end, 'de', 'of', 'von', 'del') : end
-  if (!tokens.isYear(year) || (year === end && !tokens.reads(end - 1, ...NOUNS_BEFORE_YEAR))) return false
-  return years.get(act)?.includes(tokens.text(year)) === false
+/**
+ * An edition by a year that is none of the act's own: `Companies Act 1985`, `Código Civil de 1851`, `UStG i.d.F. vom
+ * 1.1.2010`, `občanského zákoníku č. 40/1964`. A year before a verb is a time: `das BGB 2002 reformiert`.
+ */
+function otherEdition(tokens: TokenStream, at: number, { act, end, code }: ActMention, own: readonly string[]) {
+  const isTitle = tokens.isNumber(end - 1) || tokens.reads(end - 1, ...NOUNS_BEFORE_YEAR)
+  const isOnly = isTitle ? own.length === 0 : code === true || familyOf(act) === 'eu'
+  const found = isOnly ? undefined : matchNamed(tokens, end, 'edition')
+  if (found === undefined || own.includes(found.groups['year'] ?? '')) return undefined
+  if (tokens.isNumber(end - 1) && !tokens.isWord(end)) return undefined
+  return actBeside(`name:${tokens.words(at, found.end)}`, found.end)
 }
 
 /** A name with its number in the other figures: `PSD2` is `PSD II`, `MiFID II` is `MiFID 2`. */

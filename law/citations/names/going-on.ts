@@ -3,6 +3,7 @@ import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/toke
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import NAMES from './going-on.json' with { type: 'json' }
 import { isLegalNoun } from './nouns.ts'
+import { matchNamed } from './patterns.ts'
 import { readPlace } from './places.ts'
 
 /** Words between the name of an act and its place: `of the`, `du`, `della`, `des Kantons`. */
@@ -13,7 +14,6 @@ const NO_NAMES =
   /^(?:council|commission|parliament|conseil|parlement|rat(?:es)?|january|february|march|april|may|june|july|august|september|october|november|december)$/
 const MEMBERS = NAMES.members.split(' ')
 const COUNTRIES = new Map(Object.entries(NAMES.countries).map(([family, codes]) => [family, codes.split(' ')] as const))
-const LONGER_NAME_MAX = 10
 
 /**
  * Returns the act that a name means where it stands. It is another one where the name goes on (`BGB-InfoV`, `Data Act
@@ -32,7 +32,7 @@ export function asItStands(
   const own = COUNTRIES.get(familyOf(mention.act)) ?? jurisdictions
   const isUnknown = mention.act.startsWith('name:') || own === undefined
   const from = isUnknown ? at : beforeForeign(tokens, at, own, isName)
-  const capital = isForeign ? afterCapital(tokens, mention.end, isName) : undefined
+  const capital = isForeign ? afterCapital(tokens, mention.end, own, isName) : undefined
   const goesOn = isUnknown ? longerName(tokens, mention.end) : afterGoingOn(tokens, at, mention, own, isName)
   const end = goesOn ?? capital
   if (from === at && (end === undefined || end === mention.end)) return mention
@@ -59,6 +59,9 @@ function afterForeignPlace(tokens: TokenStream, at: number, own: readonly string
 
 /** What is no law in force, before the name of an act: `projet de Code civil`, `Prop. Treas. Reg.`, `Entwurf des BGB`. */
 export const NOT_IN_FORCE: ReadonlySet<string> = new Set(NAMES.not_in_force.split(' '))
+const BEFORE_NAME = ['de', 'du', 'of', 'des', 'der', 'del', 'di', 'van', 'til', 'zum', 'zur', '.']
+/** What stands before the name of another law: `militære straffeloven`. */
+const OF_ANOTHER_LAW = /^(?:milit(?:air|ar|aer)|vojensk|vojn|wojskow|kanoni|kirchlich)/
 
 /** `the Spanish Civil Code`, `Ireland's Data Protection Act`: where a foreign place before the name begins. */
 function beforeForeign(
@@ -67,9 +70,10 @@ function beforeForeign(
   own: readonly string[],
   isName: (at: number) => boolean,
 ): number {
-  const linked = tokens.reads(at - 1, 'de', 'du', 'of', 'des', 'der', 'del', 'di', 'van', '.') ? at - 2 : at - 1
+  const linked = tokens.reads(at - 1, ...BEFORE_NAME) ? at - 2 : at - 1
   const former = tokens.reads(linked, 'the', 'du') ? linked - 1 : linked
-  if (NOT_IN_FORCE.has(tokens.text(former))) return former
+  // `militære straffeloven`.
+  if (NOT_IN_FORCE.has(tokens.text(former)) || OF_ANOTHER_LAW.test(tokens.text(former))) return former
   // `DDR-StGB`, `E-BGB`, `TMG/TTDSG`: one word.
   const isDashed = tokens.reads(at - 1, '-') || (tokens.reads(at - 1, '/') && !isName(at - 2))
   const isJoined = isDashed && tokens.isGlued(at) && tokens.isGlued(at - 1) && tokens.isCapitalised(at - 2)
@@ -92,8 +96,27 @@ function afterGoingOn(
 ): number | undefined {
   const { end } = mention
   const place = afterPlace(tokens, end, own)
-  const named = mention.code === true ? undefined : (afterUnknownPlace(tokens, end) ?? longerName(tokens, end))
+  const next = tokens.text(end)
+  const isEnd = /^[?!.,;:)]?$/.test(next) || (FUNCTION_WORD_FORMS.has(next) && !tokens.isCapitalised(end))
+  if (
+    place === undefined &&
+    isEnd &&
+    next !== 'a' &&
+    !tokens.reads(end, 'de', 'du', 'd', 'of', 'del', 'di', 'da', 'do')
+  )
+    return undefined
+  const named =
+    mention.code === true
+      ? undefined
+      : (afterUnknownPlace(tokens, end) ?? longerName(tokens, end) ?? afterOtherText(tokens, at, end))
   return place ?? named ?? afterBracket(tokens, at, end, own) ?? afterCompound(tokens, end, isName)
+}
+
+/** `Código Civil derogado`, `BDSG (alt)`, `GDPR proposal`, `Code pénal militaire`: the position after such a word. */
+function afterOtherText(tokens: TokenStream, at: number, end: number): number | undefined {
+  const isNoun = end > at + 1 && tokens.isWord(end - 1) && !isLegalNoun(tokens.text(end - 1))
+  const found = matchNamed(tokens, end, 'other_text') ?? (isNoun ? matchNamed(tokens, end, 'adjective') : undefined)
+  return found?.end
 }
 
 /** Countries whose codes stand beside the name of an act. */
@@ -142,41 +165,31 @@ function afterBracket(tokens: TokenStream, at: number, end: number, own: readonl
 
 /** `BGB-InfoV`, `BGB InfoV`, `BGB/InfoV`, `BGB aF`, `StGB DDR`: another act, and a former text of the act. */
 function afterCompound(tokens: TokenStream, end: number, isName: (at: number) => boolean): number | undefined {
-  if (isName(end)) return undefined
-  if (tokens.reads(end, 'a') && tokens.reads(end + 1, '.') && tokens.reads(end + 2, 'f'))
-    return tokens.skip(end + 3, '.')
-  if (tokens.reads(end, 'alte', 'alter', 'fruhere', 'fruherer') && tokens.reads(end + 1, 'fassung')) return end + 2
-  if (tokens.reads(end, 'entwurf') || /^(?:aF|CH|FL|LI|LU|DDR|\p{Lu}\p{Ll}+[VGO])$/u.test(tokens.raw(end)))
-    return end + 1
-  const dash = tokens.reads(end, '-', '–', '/', '_', '+') ? end : undefined
-  if (dash === undefined || isName(end + 1)) return undefined
-  const isJoined = tokens.isGlued(end) && tokens.isGlued(end + 1) && tokens.isWord(end + 1)
-  const goesOn = isJoined ? /\p{L}\p{Lu}|^\p{Lu}+$|^(?:neu|alt|Entwurfs?|Reform|Kommentars?)$/u : /\p{Ll}[VGO]$/u
-  return goesOn.test(tokens.raw(end + 1)) ? end + 2 : undefined
+  const isOther = isName(end) || (tokens.reads(end, '-', '–', '/', '_', '+') && isName(end + 1))
+  return isOther ? undefined : matchNamed(tokens, end, 'compound')?.end
 }
 
-/** `Ley General de Faroles Públicos`, `… de Faroles y Puentes`: where only names have capitals, they belong to one. */
-function afterCapital(tokens: TokenStream, end: number, isName: (at: number) => boolean): number | undefined {
-  const at = tokens.skip(end, 'y', 'e', 'i', 'og', 'och', 'si')
-  const isWord = /^\p{Lu}\p{Ll}{2,}$/u.test(tokens.raw(at)) && tokens.isCapitalised(end - 1)
+/**
+ * `Ley General de Faroles Públicos`, `… de Faroles y Puentes`, `codice penale Zanardelli`, `Código Civil para el Distrito
+ * Federal`: where only names have capitals, they belong to one, unless they are places of the version.
+ */
+function afterCapital(
+  tokens: TokenStream,
+  end: number,
+  own: readonly string[] | undefined,
+  isName: (at: number) => boolean,
+): number | undefined {
+  let at = tokens.skip(end, 'y', 'e', 'i', 'og', 'och', 'si')
+  if (at === end && tokens.isWord(end - 1)) at = tokens.skip(tokens.skip(end, 'de', 'para', 'per'), 'el', 'il', 'la')
+  const isWord = /^\p{Lu}\p{Ll}{2,}$/u.test(tokens.raw(at)) && tokens.isWord(end - 1)
   if (!isWord || isName(at) || FUNCTION_WORD_FORMS.has(tokens.text(at))) return undefined
+  let place = at
+  while (LINKS.has(tokens.text(place))) place += 1
+  if (isOwn(readPlace(tokens, place)?.codes ?? new Set(), own ?? [])) return undefined
   return readDesignator(tokens, at) === undefined ? at + 1 : undefined
 }
 
 /** `Data Act 2003 (Fees) Order 2004`: the position after a longer name that ends with another noun of legislation. */
 function longerName(tokens: TokenStream, end: number): number | undefined {
-  let index = end
-  if (tokens.reads(index, '(')) {
-    while (index < end + LONGER_NAME_MAX && !tokens.reads(index, ')')) index += 1
-    if (!tokens.reads(index, ')') || !tokens.isCapitalised(end + 1)) return undefined
-    index += 1
-  }
-  for (let words = 0; words < 5 && tokens.isCapitalised(index); words += 1, index += 1) {
-    // `DORA Regulation (EU) 2022/2554`, `COBS Rules 3.1`: a number of its own.
-    const isNumbered = tokens.isNumber(index + 1) && !tokens.isYear(index + 1)
-    if (isNumbered || tokens.reads(index + 1, '(', 'no', 'nr')) return undefined
-    if (isLegalNoun(tokens.text(index)) && !FUNCTION_WORD_FORMS.has(tokens.text(index - 1)))
-      return tokens.isYear(index + 1) ? index + 2 : index + 1
-  }
-  return undefined
+  return matchNamed(tokens, end, 'longer_name')?.end
 }

@@ -6,8 +6,9 @@ import { readDesignator, type Designator } from '#law/citations/provisions/desig
 import { readRoman } from '#law/citations/provisions/roman.ts'
 import type { ActAliases } from './aliases.ts'
 import { asItStands } from './going-on.ts'
+import { readPattern } from './patterns.ts'
 import { isNonStatutoryInitials } from './non-statutory.ts'
-import { readDatedAct, readNameAlone, readWrittenName, withListedInBrackets } from './written-names.ts'
+import { readNameAlone, readStated, readWrittenName, withListedInBrackets } from './written-names.ts'
 
 /** Kinds of provision that initials may name the act of: chapters and parts are more often of something else. */
 const KINDS_WITH_INITIALS = /^(?:article|section|sign|rule|regulation|recital|annex|comment)$/
@@ -34,7 +35,7 @@ export function readUnresolvedAfter(
   linked: boolean,
   aliases: ActAliases,
 ): ActMention | undefined {
-  const mention = readName(tokens, at, designator, linked, aliases)
+  const mention = readName(tokens, at, designator, linked, aliases) ?? readPattern(tokens, at, 'numbered')
   return mention && asItStands(tokens, at, mention, undefined)
 }
 
@@ -45,7 +46,7 @@ function readName(
   linked: boolean,
   aliases: ActAliases,
 ): ActMention | undefined {
-  const dated = linked ? readDatedAct(tokens, at) : undefined
+  const dated = linked ? readPattern(tokens, at, 'dated') : undefined
   const named = designator.kind === 'title' && !linked ? undefined : readWrittenName(tokens, at, linked, aliases)
   const written = dated ?? withListedInBrackets(tokens, named, aliases)
   if (written !== undefined || isAllCapitals(tokens, designator.end - 1)) return written
@@ -53,7 +54,12 @@ function readName(
   // `FA 2004`: initials with their year name an act beside any kind of provision.
   if (!takesInitials && !(tokens.isYear(at + 1) && !tokens.isGlued(at + 1))) return undefined
   const isForeign = languagesIn(tokens, aliases.languages).size > 0
-  return readNumberedName(tokens, at) ?? readInitials(tokens, at, designator.kind === 'sign', isForeign ? 2 : 3)
+  return (
+    readNumberedName(tokens, at) ??
+    readInitials(tokens, at, designator.kind === 'sign', isForeign ? 2 : 3) ??
+    readPattern(tokens, at, 'short_code') ??
+    (linked ? readStated(tokens, at) : undefined)
+  )
 }
 
 /**
@@ -61,7 +67,10 @@ function readName(
  * that has no provision beside it needs one: it is only the act of provisions elsewhere in the query.
  */
 export function readUnresolvedBefore(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
-  if (!tokens.isWord(at)) return undefined
+  // `Cal. Civ. Code § 1983`, `42 Del. C. § 1983`: a code by abbreviations.
+  const isStart = tokens.isCapitalised(at + 1) || (tokens.isCapitalised(at) && tokens.reads(at + 1, '.', '('))
+  const code = isStart && !tokens.isGlued(at) ? readPattern(tokens, at, 'abbreviated_code') : undefined
+  if (code !== undefined || !tokens.isWord(at)) return code
   const written = withListedInBrackets(tokens, readNameAlone(tokens, at, aliases), aliases)
   if (written !== undefined) return written
   const mention = readNumberedName(tokens, at) ?? readInitials(tokens, at, isSignAfter(tokens, at))
@@ -75,7 +84,9 @@ function governs(tokens: TokenStream, at: number, end: number): boolean {
   const possessive = tokens.reads(index, "'") && tokens.reads(index + 1, 's') ? index + 2 : index
   const designator = readDesignator(tokens, possessive)
   if (designator === undefined || !KINDS_WITH_INITIALS.test(designator.kind)) return false
-  if (isAllCapitals(tokens, possessive) || isAllCapitals(tokens, at - 1, 3)) return false
+  // `TILA § 105`: four capitals before a sign are no text in capitals.
+  const isSign = tokens.isSectionSign(possessive) && tokens.raw(at).length < 5
+  if ((!isSign && isAllCapitals(tokens, possessive)) || isAllCapitals(tokens, at - 1, 3)) return false
   if (!marked) return true
   const governing = beforeArticle(tokens, at)
   // `with these Rules and the FSMR, Rule 12 applies`: a list of acts ends at the comma.
@@ -119,9 +130,9 @@ function readInitials(tokens: TokenStream, at: number, german: boolean, least = 
 /** Plurals of ordinary abbreviations (`SMEs`), names of firms (`McDonald`) and words in capitals are none. */
 function isInitials(raw: string): boolean {
   // `öStGB`, `dBGB`: a country in small letters.
-  if (!/^(?:ö|d|ch|li|sch)?\p{Lu}\p{L}{1,9}$/u.test(raw) || /^(?:\p{Lu}+s|\p{Lu}{8,})$/u.test(raw)) return false
+  if (!/^(?:ö|öst|d|ch|li|sch)?\p{Lu}\p{L}{1,9}$/u.test(raw) || /^(?:\p{Lu}+s|\p{Lu}{8,})$/u.test(raw)) return false
   const capitals = raw.match(/\p{Lu}/gu)?.length ?? 0
-  return capitals >= 2 && (capitals * 3 >= raw.length || /[GOBVR]$/.test(raw))
+  return capitals >= 2 && (capitals * 3 >= raw.length || /(?:[GOBVR]|Verf|Ges|Ord)$/.test(raw))
 }
 
 /** Whether initials are an ordinary abbreviation, an emphasised word or a numeral, and so no name of an act. */

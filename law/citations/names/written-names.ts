@@ -1,3 +1,4 @@
+import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import { actBeside, type ActMention } from '#law/citations/citation.ts'
 import { readGermanName } from '#law/citations/grammars/de.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
@@ -6,16 +7,14 @@ import { endOfForeignName, LANGUAGES, languagesIn } from '#law/citations/lexer/l
 import { FUNCTION_WORD_FORMS, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import type { ActAliases } from './aliases.ts'
+import NAMES from './going-on.json' with { type: 'json' }
 import { isTreaty, LEGAL_NOUNS } from './nouns.ts'
+import { matchNamed, readPattern } from './patterns.ts'
+import { readPlace } from './places.ts'
 
 const NAME_TOKENS_MAX = 14
 const QUOTES = ['“', '”', '„', '"', "'", '«', '»']
 const NAME_CONNECTORS = new Set('of and the for on to against in with at from & , ( )'.split(' '))
-const LOWER_CASE_WORDS_MAX = 6
-/** Adjectives before `act` that name no act: `the new act`, `the said act`. */
-const GENERIC =
-  /^(?:new|old|said|present|current|proposed|relevant|applicable|whole|entire|first|second|third|national|federal|state|local|parent|amending|amended|draft|main|original|latest|eu|uk|us|criminal|single|illegal|legislative|delegated|implementing|legal)$/
-const CODES = /^(?:civil|penal|criminal|commercial|labou?r|tax|revenue|bankruptcy|family|procedure)$/
 /** What tells no act from another one of the same name: `the UK Data Protection Act 2018`. */
 const ORIGINS =
   /^(?:uk|us|eu|s|german|french|english|british|european|union|american|deutschen?|deutsches|new|revised|current|amended|draft|final|consolidated|original)$/
@@ -33,9 +32,9 @@ export function readWrittenName(tokens: TokenStream, at: number, linked: boolean
     readNamedAct(tokens, at, aliases)
   const foreign = named === undefined ? readForeignName(tokens, at, aliases) : undefined
   if (named !== undefined || foreign !== undefined || !linked) return named ?? foreign
-  const isConstitution = tokens.reads(at, 'constitution', 'verfassung', 'bundesverfassung')
-  const constitution = isConstitution ? actBeside(`name:${tokens.text(at)}`, at + 1) : undefined
-  return readLowerCaseAct(tokens, at) ?? readLawOf(tokens, at) ?? constitution ?? readCapitals(tokens, at, aliases)
+  const isNoun = !FUNCTION_WORD_FORMS.has(tokens.text(at))
+  const lower = isNoun ? readPattern(tokens, at, 'lower_case') : undefined
+  return lower ?? readPattern(tokens, at, 'law_of') ?? readCapitals(tokens, at, aliases)
 }
 
 /** `de la Resolución 12`, `del Decreto-Ley 12`: behind a link, in languages where only names have capitals. */
@@ -43,9 +42,42 @@ function readCapitals(tokens: TokenStream, at: number, aliases: ActAliases): Act
   const isForeign = [...languagesIn(tokens, aliases.languages)].some((code) => LANGUAGES.has(code))
   if (!isForeign || FUNCTION_WORD_FORMS.has(tokens.text(at)) || readDesignator(tokens, at) !== undefined)
     return undefined
-  let end = at
-  while (tokens.isCapitalised(end) || (end > at && (tokens.isNumber(end) || isHyphenated(tokens, end)))) end += 1
+  const end = endOfCapitals(tokens, at)
   return end === at ? undefined : actBeside(`name:${tokens.words(at, end)}`, end)
+}
+
+const OF = ['of', 'de', 'du', 'd']
+const PERSON = /^(?:m|mme|mrs?|ms|dr|madame|monsieur)$/
+const [INSTRUMENTS, NO_NAMES] = [new Set(NAMES.instruments.split(' ')), new Set(NAMES.no_names.split(' '))]
+
+/**
+ * Reads an act that is stated behind `of` or `de` by words that no table has: capitals that are no institution
+ * (`Framework Decision 2009/65/JHA`, `Convention 108`), or a noun of an instrument with a word of its own (`de la
+ * convention collective`).
+ */
+export function readStated(tokens: TokenStream, at: number): ActMention | undefined {
+  const link = [at - 1, at - 2, at - 3].find((index) => tokens.reads(index, ...OF))
+  const isLinked =
+    link !== undefined && tokens.slice(link, at).every(({ text }) => /^(?:of|the|de|du|d|la|l|les?|')$/.test(text))
+  if (!isLinked || FUNCTION_WORD_FORMS.has(tokens.text(at)) || readDesignator(tokens, at) !== undefined)
+    return undefined
+  let end = endOfCapitals(tokens, at)
+  const isName = end > at + 1 && !NO_NAMES.has(tokens.text(end - 1)) && !PERSON.test(tokens.text(at))
+  if (isName) return actBeside(`name:${tokens.words(at, end)}`, end)
+  if (!INSTRUMENTS.has(tokens.text(at))) return undefined
+  for (end = at + 1; tokens.reads(end, ...OF, 'des', 'la', 'l', "'", 'sur');) end += 1
+  const [word, place] = [tokens.text(end), readPlace(tokens, end)]
+  const isOwn = tokens.isWord(end) && place === undefined && !FUNCTION_WORD_FORMS.has(word) && !isRequestWord(word)
+  return isOwn && !NO_NAMES.has(word) ? actBeside(`name:${tokens.words(at, end + 1)}`, end + 1) : undefined
+}
+
+/** The position after words with capitals, and their numbers. */
+function endOfCapitals(tokens: TokenStream, at: number): number {
+  let end = at
+  const isJoint = (index: number): boolean =>
+    tokens.reads(index, '/', '.', '-') && tokens.isGlued(index) && tokens.isGlued(index + 1)
+  while (tokens.isCapitalised(end) || (end > at && (tokens.isNumber(end) || isJoint(end) || isJoint(end - 1)))) end += 1
+  return end
 }
 
 /** Reads such a name with no provision before it. A function word or a kind of provision begins none. */
@@ -101,16 +133,8 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
   if (end === undefined || capitals < 2 || tokens.reads(end + 1, '/')) return undefined
   const number = tokens.reads(end, 'no') ? tokens.skip(end + 1, '.') : end
   if (tokens.isNumber(number) && (number > end || tokens.isYear(number))) end = number + 1
-  return actBeside(`name:${tokens.words(at, end)}`, afterYear(tokens, end))
-}
-
-/** `Arbitration Act of 1916`, `Arbitration Act (Northern Ireland) 1954`: the position after the year. */
-function afterYear(tokens: TokenStream, end: number): number {
-  if (tokens.reads(end, 'of') && tokens.isYear(end + 1)) return end + 2
-  if (!tokens.reads(end, '(')) return end
-  let close = end + 1
-  while (close <= end + 3 && tokens.isCapitalised(close)) close += 1
-  return tokens.reads(close, ')') && tokens.isYear(close + 1) ? close + 2 : end
+  // `Arbitration Act of 1916`, `Arbitration Act (Northern Ireland) 1954`.
+  return actBeside(`name:${tokens.words(at, end)}`, matchNamed(tokens, end, 'year_after')?.end ?? end)
 }
 
 /** `Subject to Rules 9.3.14`, `Rules A4.3.10`: a number that is no year makes the noun before it a designator. */
@@ -141,53 +165,7 @@ export function withListedInBrackets(tokens: TokenStream, mention: ActMention | 
   return /^\p{Lu}{2,}$/u.test(tokens.raw(name)) ? { ...mention, end: close + 1 } : mention
 }
 
-/** `consumer credit act 1974`, `theft act`, `criminal code`: after a link, a name in lower case. */
-function readLowerCaseAct(tokens: TokenStream, at: number): ActMention | undefined {
-  if (FUNCTION_WORD_FORMS.has(tokens.text(at))) return undefined
-  for (let index = at; index < at + LOWER_CASE_WORDS_MAX && tokens.isWord(index); index += 1) {
-    const before = index === at ? '' : tokens.text(index - 1)
-    const isAct = before !== '' && !GENERIC.test(before) && !FUNCTION_WORD_FORMS.has(before)
-    if ((isAct && tokens.reads(index, 'act', 'ordinance')) || (CODES.test(before) && tokens.reads(index, 'code'))) {
-      const end = tokens.digits(index + 1, 4, 4) === undefined ? index + 1 : index + 2
-      return actBeside(`name:${tokens.words(at, end)}`, end)
-    }
-  }
-  return undefined
-}
-
 /** `Public Law 102-242`, `Pub. L. 111-203`: a law of the United States by its number. */
 function readPublicLaw(tokens: TokenStream, at: number): ActMention | undefined {
-  const law = tokens.skip(at + 1, '.')
-  if (!tokens.reads(at, 'public', 'pub') || !tokens.reads(law, 'law', 'l')) return undefined
-  const congress = tokens.skip(tokens.skip(tokens.skip(law + 1, '.'), 'no'), '.')
-  const [session, number] = [tokens.digits(congress, 2, 3), tokens.digits(congress + 2, 1, 4)]
-  if (session === undefined || number === undefined || !tokens.reads(congress + 1, '-', '–')) return undefined
-  return actBeside(`name:public-law-${session}-${number}`, congress + 3)
-}
-
-/** `the state law of Michigan`, `laws of the State of New York`. */
-function readLawOf(tokens: TokenStream, at: number): ActMention | undefined {
-  const law = tokens.skip(at, 'state', 'federal', 'national', 'general', 'civil', 'penal', 'criminal')
-  if (!tokens.reads(law, 'law', 'laws', 'statutes', 'constitution') || !tokens.reads(law + 1, 'of')) return undefined
-  const article = tokens.skip(law + 2, 'the')
-  const index = tokens.reads(article, 'state') && tokens.reads(article + 1, 'of') ? article + 2 : article
-  let end = index
-  while (end < index + 3 && tokens.isCapitalised(end)) end += 1
-  return end === index ? undefined : actBeside(`name:law-of-${tokens.words(index, end)}`, end)
-}
-
-const MONTHS = /^(?:january|february|march|april|may|june|july|august|september|october|november|december)$/
-
-/** Reads an act by its date, after a provision: `the 1998 Act`, `act June 29, 1956`, `Act of 5 July 1990`. */
-export function readDatedAct(tokens: TokenStream, at: number): ActMention | undefined {
-  const noun = tokens.text(at + 1)
-  // `the 1968 Theft Act`, `the 1995 directive 95/46/EC`: the name goes on.
-  if (tokens.isYear(at) && LEGAL_NOUNS.has(noun) && !tokens.isGlued(at + 1) && !tokens.isNumber(at + 2))
-    return actBeside(`name:${tokens.text(at)}-${noun}`, at + 2)
-  const date = tokens.skip(at + 1, 'of')
-  const [month, day] = MONTHS.test(tokens.text(date)) ? [date, date + 1] : [date + 1, date]
-  const year = tokens.skip(date + 2, ',')
-  const isDate = MONTHS.test(tokens.text(month)) && tokens.isNumber(day) && tokens.digits(year, 4, 4) !== undefined
-  if (!isDate || !tokens.reads(at, 'act', 'law')) return undefined
-  return actBeside(`name:act-${tokens.text(month)}-${tokens.text(day)}-${tokens.text(year)}`, year + 1)
+  return tokens.reads(at, 'public', 'pub') ? readPattern(tokens, at, 'public_law') : undefined
 }

@@ -63,7 +63,8 @@ export function readQualifier(tokens: TokenStream, at: number): Qualified | unde
   const isNumero = tokens.reads(at, 'n') && tokens.reads(at + 1, '.') && tokens.reads(at + 2, '°')
   const level = isNumero ? 'paragraph' : levelOfWord.get(tokens.text(at))
   const value = isNumero ? at + 3 : tokens.skip(at + 1, '.')
-  if (level === undefined || (UNNUMBERED.has(tokens.text(at)) && tokens.isNumber(value))) return undefined
+  if (level === undefined || (tokens.reads(at, 'let') && !tokens.reads(at + 1, '.'))) return undefined
+  if (UNNUMBERED.has(tokens.text(at)) && tokens.isNumber(value)) return undefined
   return readSibling(tokens, value, level)
 }
 
