@@ -1,3 +1,5 @@
+import { matchNamed } from '#law/citations/lexer/patterns.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { DesignatorKind } from '#law/citations/provisions/designators.ts'
 import FAMILIES from './families.json' with { type: 'json' }
 
@@ -56,6 +58,12 @@ export interface ActMention {
 /** An act that counts only beside a provision, such as an unresolved one: no table holds its name. */
 export function actBeside(act: string, end: number): ActMention {
   return { act, end, standalone: false }
+}
+
+/** The act that a pattern of `lexer/patterns.json` reads here, which no table holds. */
+export function readPattern(tokens: TokenStream, at: number, name: Parameters<typeof matchNamed>[2]) {
+  const found = matchNamed(tokens, at, name)
+  return found && actBeside(`name:${tokens.words(at, found.end)}`, found.end)
 }
 
 export function numberedAct(act: string, end: number): ActMention {

@@ -27,19 +27,19 @@ const WORDS = `(?:(?:${STRONG}|${Object.values(NAMES.weak).join('|')})(?!\\p{L})
 /** It ends there, or says by what, or when. */
 const TO_END = `(?:\\s+(?:${NAMES.after})(?!\\p{L}).*|[\\s,]+\\d.*)?[\\s\\p{P}]*$`
 const IN_BRACKETS = new RegExp(
-  `[([【]\\s*(?:(?:${STRONG}|${NAMES.in_brackets})|${WORDS}(?=\\s*[)\\]】.,;:–—-]|\\s*\\d|\\s+(?:${NAMES.after})(?!\\p{L})))`,
+  `[([（［【]\\s*(?:(?:${STRONG}|${NAMES.in_brackets})|${WORDS}(?=\\s*[)\\]）］】.,;:–—-]|\\s*\\d|\\s+(?:${NAMES.after})(?!\\p{L})))`,
   'iu',
 )
 const AT_THE_END = new RegExp(`(?:[—–:.]|\\s-)\\s*${WORDS}${TO_END}`, 'iu')
 const LAST_WORD = new RegExp(`(?<=\\s)(?:${STRONG})\\.$`, 'iu')
 const LINE = new RegExp(`^(?![-–•])[\\s\\p{P}]*${WORDS}${TO_END}`, 'iu')
-const IN_THE_LINE = new RegExp(`^[([【]\\s*${WORDS}[^)\\]】]*[)\\]】]\\s*\\p{L}`, 'iu')
+const IN_THE_LINE = new RegExp(`^[([（［【]\\s*${WORDS}[^)\\]）］】]*[)\\]）］】]\\s*\\p{L}`, 'iu')
 const THIS_IS = new RegExp(`^[\\s\\p{P}]*(?:${NAMES.this})\\s.*\\s${WORDS}(?:[,;.:]|${TO_END})`, 'iu')
 const LINE_CHARACTERS_MAX = 120
 
 /** Whether a heading says that its text is no law: in brackets, behind a stop, or as its last word. */
 export function saysGone(heading: string): boolean {
-  const plain = heading.normalize('NFKC').trim()
+  const plain = heading.trim()
   const last = LAST_WORD.exec(plain)?.[0] ?? ''
   return IN_BRACKETS.test(plain) || AT_THE_END.test(plain) || /^[\p{Lu}\p{Lo}]/u.test(last)
 }
@@ -47,7 +47,7 @@ export function saysGone(heading: string): boolean {
 /** Whether a text begins with a line that says that what follows, or the document, is no law. */
 export function beginsGone(text: string, isOfDocument: boolean): boolean {
   const [first = '', ...rest] = text.split('\n\n')
-  const line = first.normalize('NFKC').replaceAll(/\s+/g, ' ')
+  const line = first.replaceAll(/\s+/g, ' ')
   if (IN_THE_LINE.test(line)) return true
   if (line.length > LINE_CHARACTERS_MAX) return false
   // Notes follow a statement.

@@ -5,8 +5,13 @@ import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
 import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
-import { designationOf, impliedDesignator, readDesignator } from '#law/citations/provisions/designators.ts'
-import { readOrdinal, tableAt } from '#law/citations/provisions/designators.ts'
+import {
+  designationOf,
+  impliedDesignator,
+  readDesignator,
+  readOrdinal,
+  tableAt,
+} from '#law/citations/provisions/designators.ts'
 import { afterConnector, readList, type Element } from '#law/citations/provisions/lists.ts'
 import { readDesignation, wholeNumber } from '#law/citations/provisions/numbers.ts'
 import { readRoman, ROMAN_PARAGRAPH } from '#law/citations/provisions/roman.ts'

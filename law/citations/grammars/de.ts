@@ -1,6 +1,5 @@
-import { actBeside, type ActMention } from '#law/citations/citation.ts'
+import { actBeside, type ActMention, readPattern } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { readPattern } from '#law/citations/names/patterns.ts'
 
 const TITLE_TOKENS_MAX = 14
 const GERMAN_TREATY = /(?:^einigungs|staats)vertrag(?:e?s)?$/

@@ -1,6 +1,5 @@
-import { numberedAct, type ActMention } from '#law/citations/citation.ts'
+import { numberedAct, type ActMention, readPattern } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { readPattern } from '#law/citations/names/patterns.ts'
 
 /** Reads `SI 2017/692`, `S.I. 2017 No. 692`, `2018 c. 12`, `legislation.gov.uk/ukpga/2018/12/section/12/1`. */
 export function readUkAct(tokens: TokenStream, at: number): ActMention | undefined {

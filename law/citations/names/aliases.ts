@@ -7,7 +7,7 @@ import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { lex, tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/roman.ts'
 import { asItStands } from './going-on.ts'
-import { matchNamed } from './patterns.ts'
+import { matchNamed } from '#law/citations/lexer/patterns.ts'
 import { readPlace } from './places.ts'
 import KNOWN from './known-acts.json' with { type: 'json' }
 

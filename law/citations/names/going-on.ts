@@ -3,7 +3,7 @@ import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/toke
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import NAMES from './going-on.json' with { type: 'json' }
 import { isLegalNoun } from './nouns.ts'
-import { matchNamed } from './patterns.ts'
+import { matchNamed } from '#law/citations/lexer/patterns.ts'
 import { readPlace } from './places.ts'
 
 /** Words between the name of an act and its place: `of the`, `du`, `della`, `des Kantons`. */

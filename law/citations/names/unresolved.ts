@@ -1,12 +1,11 @@
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
-import { actBeside, type ActMention } from '#law/citations/citation.ts'
+import { actBeside, type ActMention, readPattern } from '#law/citations/citation.ts'
 import { languagesIn } from '#law/citations/lexer/languages.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readRoman } from '#law/citations/provisions/roman.ts'
 import type { ActAliases } from './aliases.ts'
 import { asItStands } from './going-on.ts'
-import { readPattern } from './patterns.ts'
 import { isNonStatutoryInitials } from './non-statutory.ts'
 import { readNameAlone, readStated, readWrittenName, withListedInBrackets } from './written-names.ts'
 

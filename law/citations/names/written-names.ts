@@ -1,5 +1,5 @@
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
-import { actBeside, type ActMention } from '#law/citations/citation.ts'
+import { actBeside, type ActMention, readPattern } from '#law/citations/citation.ts'
 import { readGermanName } from '#law/citations/grammars/de.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchName } from '#law/citations/grammars/fr.ts'
@@ -9,7 +9,7 @@ import { readDesignator } from '#law/citations/provisions/designators.ts'
 import type { ActAliases } from './aliases.ts'
 import NAMES from './going-on.json' with { type: 'json' }
 import { isTreaty, LEGAL_NOUNS } from './nouns.ts'
-import { matchNamed, readPattern } from './patterns.ts'
+import { matchNamed } from '#law/citations/lexer/patterns.ts'
 import { readPlace } from './places.ts'
 
 const NAME_TOKENS_MAX = 14

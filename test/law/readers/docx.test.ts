@@ -141,7 +141,10 @@ test.each([
   `<w:moveFrom w:id="1">${run('gone ')}</w:moveFrom>`,
   `<w:sdt><w:sdtContent>${run('gone ', '<w:strike w:val="on"/>')}</w:sdtContent></w:sdt>`,
   `<w:r><w:pict><w:txbxContent><w:p>${run('gone ', '<w:strike/>')}</w:p></w:txbxContent></w:pict></w:r>`,
-  `<m:r xmlns:m="urn:m"><m:rPr/>${run('gone ', '<w:rStyle w:val="Gone"/>').slice(5)}`.replace('</w:r>', '</m:r>'),
+  `<m:r xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:rPr/>${run('gone ', '<w:rStyle w:val="Gone"/>').slice(5)}`.replace(
+    '</w:r>',
+    '</m:r>',
+  ),
 ])('in Word %s is left out by a rule, in texts, headings, tables and notes', async (gone) => {
   const kept = run('is twenty', '<w:strike w:val="0"/>')
   const noted = '<w:r><w:footnoteReference w:id="2"/></w:r>'

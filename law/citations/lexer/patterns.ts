@@ -1,5 +1,4 @@
-import { actBeside, type ActMention } from '#law/citations/citation.ts'
-import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from './tokens.ts'
 import PATTERNS from './patterns.json' with { type: 'json' }
 
 type Pattern = keyof typeof PATTERNS
@@ -37,10 +36,4 @@ export function matchNamed(tokens: TokenStream, at: number, name: Pattern) {
   const found = read.pattern.exec(form.text)
   const end = found === null ? undefined : form.after.get(form.text.slice(0, read.pattern.lastIndex).trimEnd().length)
   return end === undefined || end <= at ? undefined : { end, groups: found?.groups ?? {} }
-}
-
-/** The act that a pattern reads here, which no table holds. */
-export function readPattern(tokens: TokenStream, at: number, name: Pattern): ActMention | undefined {
-  const found = matchNamed(tokens, at, name)
-  return found && actBeside(`name:${tokens.words(at, found.end)}`, found.end)
 }
