@@ -25,21 +25,34 @@ interface Found extends ProvisionMark {
   readonly order: readonly number[] | undefined
 }
 
-const NUMBER =
-  '(?:[LRDA]{1,2}\\.?\\s?(?:\\*\\s?)?)?\\d+(?:[.-]\\d+)*(?:er|re)?(?:\\s?-?\\s?(?:bis|ter|quater|quinquies|sexies|septies|octies)|[\\s-]?[A-Z](?![\\p{L}])|[a-z](?![\\p{L}]))?|[úu]nico?|unique|premier|primero|[IVXLC]+'
+/** Words of Latin that follow a number, in their order: `6 bis` before `6 ter`. */
+const SUFFIXES = NAMES.suffixes.split(' ')
+const LATIN = `(?:${SUFFIXES.join('|')})(?!\\p{L})`
+/** A letter apart from its number ends there, or begins no sentence: `Article 1 A`, but not `Section 5 A person`. */
+const suffixOf = (letters: string): string =>
+  `(?:\\s?-?\\s?(?i:${LATIN})(?:-\\d+)?|-?(?:[A-Z]{1,2}|[a-z])(?!\\p{L})|\\s(?:(?![IVX]{2})[A-Z]{1,2}(?=\\s*(?:$|[(:—–*_-]))|${letters}(?=[\\s*_]*(?:[.(:—–*_-]|\\p{Lu}))|[A-Z](?=\\s${LATIN})|[a-z](?=\\s*(?:$|[.:—–*_-])|\\s\\p{Lu}))(?!\\p{L}))`
+/** Ordinals, and by their values the words of which they are made. */
+const VALUES = Object.entries(NAMES.ordinals).map(
+  ([value, words]) => [Number(value), new RegExp(`^(?:${words})[\\s-]?`, 'iu')] as const,
+)
+const WORD = `(?:${Object.values(NAMES.ordinals).join('|')})`
+const ORDINAL_WORDS = `(?i:${WORD}(?:[\\s-]?${WORD})?|[úu]nic[oa]?|unique)`
+const numberOf = (suffix: string): string =>
+  `(?i:(?:[LRDA]{1,2}|LO)\\.?\\s?(?:\\*\\s?)?)?\\d+(?:[.-]\\d+)*(?:er|re|\\.?[ºª°](?=${suffix}))?${suffix}{0,3}|${ORDINAL_WORDS}|(?i:[IVXLC]+)`
 /** Words before a number, by what they name, in the languages whose law has them. */
 const WORD_FIRST = (['article', 'section', 'rule', 'regulation'] as const).map((kind) => {
-  const words = `^(?:${NAMES.provisions[kind]})\\s*(?:n[º°.]\\s*)?(${NUMBER})(?![\\p{Lu}\\p{Ll}\\p{N}])`
-  return [kind, new RegExp(words, 'iu')] as const
+  const number = numberOf(suffixOf(kind === 'article' ? '[A-HJ-Z]' : '[B-HJ-Z]'))
+  const words = `^(?i:${NAMES.provisions[kind]})\\s*(?i:n[º°.]\\s*)?(${number})(?![\\p{Lu}\\p{Ll}\\p{N}])`
+  return [kind, new RegExp(words, 'u')] as const
 })
 /** The number stands before the word: Hungarian, Finnish, Swedish, Lithuanian, Latvian, Slovene. */
-const NUMBER_FIRST = /^(\d+(?:[\s-]?[a-z])?)\.?\s?(?:§|straipsnis|pants|člen|cikk|artikla|artikkel)(?![\p{L}\p{N}])/iu
+const NUMBER_FIRST =
+  /^(\d+(?:-\d+)?(?:[\s/-]?[a-z])?)\.?\s?(?:§|straipsnis|pants|člen|cikk|artikla|artikkel)(?![\p{L}\p{N}])/iu
 const EAST_ASIAN =
   /^(?:第\s?([\d０-９一二三四五六七八九十百千〇]+)\s?[条條](?:の[\d０-９一二三四五六七八九十]+)*|제\s?(\d+)\s?조(?:의\s?\d+)?)/u
 /** Final provisions are counted by words below a line that says so. */
-const FINAL = /^disposi(?:ci[oó]n|tion|zion|ç)\p{L}*\s+(?:\p{Lu}+[\s,]*)+\.?$/iu
-const ORDINAL =
-  /^(?:primer[ao]|segund[ao]|tercer[ao]|cuart[ao]|quint[ao]|sext[ao]|s[eé]ptim[ao]|octav[ao]|noven[ao]|d[eé]cim[ao]|[úu]nica|prima|seconda|terza|quarta|quinta)(?=\s*[.:—–-])/iu
+const FINAL = /^disposi(?:ci[oó]n|tion|zion|ç)\p{L}*\s+(?:\p{L}+[\s,]+)*\p{L}+[\s,]*\.?$/iu
+const ORDINAL = new RegExp(`^${ORDINAL_WORDS}(?=\\s*[.:—–-])`, 'u')
 /** What an editor or a publisher has put between provisions. */
 const NOTE =
   /^(?:\(?\*+\)?\s*(?:\*\*)?(?:\p{L}+\s+){1,3}(?:modificad|derogad|incorporad|sustituid|agregad|modifi|abrog|insér|inserted|amended|substituted|repealed|geändert|aufgehoben)|\(\*\)|ver (?:comentario|nota|concordancia)|concordancias?\s*:|\[?enlace web|nota\s?(?:\*\*)*:)/iu
@@ -86,7 +99,8 @@ export function provisionKind(line: string): 'article' | 'section' | 'rule' | 'r
   return kind === 'article' || kind === 'section' || kind === 'rule' || kind === 'regulation' ? kind : undefined
 }
 
-export function provisionName(line: string): { readonly label: string; readonly heading: string } | undefined {
+export function provisionName(written: string): { readonly label: string; readonly heading: string } | undefined {
+  const line = written.replace(RAISED_SUFFIX, '$1$2$3').replace(BOLD_BEFORE_SUFFIX, '$1')
   const mark = markOf(line)
   if (mark === undefined) return undefined
   const { label, heading, text } = mark
@@ -176,18 +190,45 @@ const DIVISION = /^\p{Lu}\p{L}*\s+(?:[IVXLC]+|\d+\p{L}*|[A-Z]|\p{L}{4,}(?=\s*:))
 
 const KANJI = '〇一二三四五六七八九'
 
+/** `**Art. 4*a*** Aim`, `**Art. 2**<sup>bis</sup>`, `**Art. 2** a` */
+const RAISED_SUFFIX = /^(\D{1,20}\d[\d.-]*(?:\*\*)?\s?)(?:\*(\p{L}{1,16})\*|<sup>\s*(\p{L}{1,16})\s*<\/sup>)/u
+const BOLD_BEFORE_SUFFIX = new RegExp(`^\\*\\*([^*]{1,60})\\*\\*(?=${suffixOf('[A-Z]')})`, 'u')
+const LAST_WORDS = new RegExp(`^\\p{L}+\\.?\\s+(${ORDINAL_WORDS})$`, 'u')
+const SUFFIX_PARTS = new RegExp(`${LATIN}|[a-z]|\\d+`, 'gu')
+/** What is inserted behind an article stands behind its parts. */
+const SUFFIX_FROM = 100_000
+
 function orderOf(number: string): readonly number[] | undefined {
-  const folded = foldKey(number)
   if (/^[一二三四五六七八九十百千〇]+$/.test(number)) return [0, kanjiNumber(number)]
-  const [, prefix = '', digits = '', rest = ''] = /^([lrda]{0,2})[.\s*]*((?:\d+[.-]?)+)?(.*)$/.exec(folded) ?? []
-  if (digits === '') return [0, romanOf(folded) ?? 1]
-  const suffix = rest.replace(/^(?:er|re)$/, '').trim()
+  const folded = foldKey(number.replace(/\.?[ºª°]/, ''))
+  const [, prefix = '', digits = '', rest = ''] = /^([lrdao]{0,2})[.\s*]*(\d[\d.-]*)?(.*)$/.exec(folded) ?? []
+  if (digits === '') return [0, ordinalOf(number) ?? romanOf(folded) ?? 1]
+  const suffixes = rest.replace(/^(?:er|re)(?![a-z])/, '').match(SUFFIX_PARTS) ?? []
   return [
     // Codes of France: laws, then decrees of both kinds by their numbers.
-    prefix === '' ? 0 : prefix === 'l' ? 1 : 2,
+    prefix === '' ? 0 : prefix.startsWith('l') ? 1 : 2,
     ...digits.split(/[.-]/).filter(Boolean).map(Number),
-    ...(suffix === '' ? [] : [suffix.codePointAt(0) ?? 0]),
+    ...suffixes.map((part) =>
+      /\d/.test(part) ? Number(part) : SUFFIX_FROM + (SUFFIXES.indexOf(part) + 1 || (part.codePointAt(0) ?? 0)),
+    ),
   ]
+}
+
+/** The number of a label that writes it as a word: 2 of `Article segon`. */
+export function ordinalIn(label: string): string | undefined {
+  const word = LAST_WORDS.exec(label)?.[1]
+  return word === undefined ? undefined : String(ordinalOf(word) ?? 1)
+}
+
+function ordinalOf(written: string): number | undefined {
+  let [sum, rest] = [0, written]
+  while (rest !== '') {
+    const [value, word] = VALUES.find(([, each]) => each.test(rest)) ?? []
+    if (value === undefined || word === undefined) return undefined
+    sum += value
+    rest = rest.replace(word, '')
+  }
+  return sum
 }
 
 function kanjiNumber(written: string): number {

@@ -189,9 +189,12 @@ function withSuperscripts(heading: string): string {
 function withLabel(read: Provision): Provision {
   const provision = { ...read, heading: withSuperscripts(read.heading) }
   if (provision.label !== '') return provision
-  const [all, label] = NUMBER.exec(provision.heading) ?? []
-  if (all === undefined || label === undefined) return { ...provision, ...provisionName(provision.heading) }
-  return { ...provision, label: label.replace(/[.:\s]+$/u, ''), heading: provision.heading.slice(all.length).trim() }
+  const [all = '', label = ''] = NUMBER.exec(provision.heading) ?? []
+  const short = label.replace(/[.:\s]+$/u, '')
+  // `Article 15 bis`, `Article L. 412-3`, `2 a §`
+  const named = provisionName(provision.heading)
+  if (named !== undefined && named.label.length > short.length) return { ...provision, ...named }
+  return label === '' ? provision : { ...provision, label: short, heading: provision.heading.slice(all.length).trim() }
 }
 
 const DATE_NAME = /date|^(?:start|end|valid|from|until)$/i

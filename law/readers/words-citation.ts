@@ -3,6 +3,7 @@ import { memoized } from '#core/platform/memoized.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { numberIn, type CitedProvision } from './format.ts'
 import NAMES from './names/words.json' with { type: 'json' }
+import { ordinalIn } from './provision-marks.ts'
 
 /** Words by which a kind of provision is cited where its number alone does not say it. */
 const WORDS: ReadonlyMap<string, string> = new Map(Object.entries(NAMES.cited))
@@ -51,7 +52,7 @@ function referenceTo(provision: CitedProvision): string | undefined {
   const named = [...outer.toReversed(), provision].map(({ kind, label, heading }) => {
     // `ANHANG XI` may stand as a heading, and an act may have one annex without a number.
     const ofHeading = /^\p{L}+\s([IVXLC\d]+)$/u.exec(heading)?.[1] ?? ''
-    const number = label !== '' || !COUNTING_ANEW.includes(kind) ? numberIn(label) : ofHeading
+    const number = label !== '' || !COUNTING_ANEW.includes(kind) ? (ordinalIn(label) ?? numberIn(label)) : ofHeading
     const isOnly = ONLY.test(label || heading)
     const word = WORDS.get(kind) ?? ''
     return word !== '' && (number !== '' || isOnly) ? `${word} ${number}`.trim() : ''
@@ -63,7 +64,13 @@ function referenceTo(provision: CitedProvision): string | undefined {
   const [first = '', second] = named
   if (second !== undefined && !first.includes(' ')) return `${second} of the ${first}`
   // `§§ 14 bis 20`, `SEC. 2`: the publisher's own words, where they say the kind.
-  return outer.length > 0 || COUNTING_ANEW.includes(provision.kind) ? named.join(', ') : placeOf(provision)
+  const isByNumber =
+    outer.length > 0 || COUNTING_ANEW.includes(provision.kind) || ordinalIn(provision.label) !== undefined
+  if (isByNumber) return named.join(', ')
+  // `2 a §`, `Art. 2 a`, `Article 4 LA`
+  return placeOf(provision)
+    .replace(/^(\d.*?)\.?\s?§$/u, '§ $1')
+    .replace(/(\d) ([a-z]|[A-Z]{2})$/u, '$1$2')
 }
 
 /** An alias is a name that a question uses; commas separate aliases. */

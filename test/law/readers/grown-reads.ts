@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<string, (leaf: string, tag: string, bytes: number) 
   'list items': (_, tag, bytes) => `<ol>${times('<li>a word</li>', bytes)}</ol><${tag}>a</${tag}>`,
   cells: (_, tag, bytes) => `<table><tr>${times('<td>a</td>', bytes)}</tr></table><${tag}>a</${tag}>`,
 }
+const LINES = ['disposiciones emitidas ', 'disposición a', '**Art. 1**', 'Artículo 2 bis ', '* modificado ', '§ 1 a ']
 const RUN = '<w:r><w:t>a</w:t></w:r>'
 const WORD = [
   paragraph('A word.'),
@@ -63,6 +64,8 @@ function* grown(): Generator<readonly [string, (bytes: number) => Uint8Array]> {
     for (const [kind, grow] of Object.entries(KINDS))
       yield [`${name}: ${kind}`, (size) => Buffer.from(before + grow(leaf, tag, size) + after)]
   }
+  for (const unit of LINES)
+    yield [`Markdown: ${unit}`, (bytes) => Buffer.from(`# A\n\nArtículo 1.\n\nArtículo 2.\n\n${times(unit, bytes)};\n`)]
   for (const unit of WORD) {
     const whole = (bytes: number): string =>
       unit.startsWith('<w:r>') ? `<w:p>${times(unit, bytes)}</w:p>` : times(unit, bytes)

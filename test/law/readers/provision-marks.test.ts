@@ -31,6 +31,9 @@ test.each([
   ['第一条', '第二条', '第十条'],
   ['제1조', '제2조', '제2조의2'],
   ['Madde 1 –', 'Madde 2 –', 'Madde 3 –'],
+  ['ARTÍCULO PRIMERO.-', 'ARTÍCULO SEGUNDO.-', 'ARTÍCULO DÉCIMO TERCERO.-'],
+  ['Article 6 quater', 'Article 6 quinquies', 'Article 6 duodecies'],
+  ['Article 23 L octies', 'Article 23 LA', 'Article 54-0 BW'],
 ])('%s, %s and %s on lines of their own, plain or bold, begin provisions', async (...marks) => {
   for (const around of ['', '**']) {
     const read = await lawOf(marks.map((mark, index) => `${around}${mark}${around}\n\nHive ${index}.`).join('\n\n'))
@@ -75,6 +78,28 @@ test('a mark has its heading, or its text, in its line; a sentence that begins l
     ]),
   )
   expect(read.omitted.map(({ rule }) => rule)).toContain('note of an editor')
+})
+
+/** A heading, its label and the reference that it is asked for by. */
+test.each([
+  ['Article 1 A', 'Article 1 A', 'Article 1 A'],
+  ['Article 32 C bis', 'Article 32 C bis', 'Article 32 C bis'],
+  ['Article 4 LA', 'Article 4 LA', 'Article 4LA'],
+  ['**Art. 2** a Zweck', 'Art. 2 a', 'Art. 2a'],
+  ['**Art. 4*a*** Zweck', 'Art. 4a', 'Art. 4a'],
+  ['**Art. 7**<sup>bis</sup>', 'Art. 7bis', 'Art. 7bis'],
+  ['2 a § Rätt', '2 a §', '§ 2a'],
+  ['Artigo 2.º-A', 'Artigo 2.º-A', 'Artigo 2.º-A'],
+  ['Article L*311-8', 'Article L*311-8', 'Article L*311-8'],
+  ['Article L. 412-3', 'Article L. 412-3', 'Article L. 412-3'],
+  ['Article segon', 'Article segon', 'Article 2'],
+  ['Artículo vigésimo quinto. Fin', 'Artículo vigésimo quinto', 'Article 25'],
+  ['Section 5 A person', 'Section 5', 'Section 5'],
+  ['**Art. 82** an Bord', 'Art. 82', 'Art. 82'],
+])('the heading %s has the whole number of its provision', async (heading, label, reference) => {
+  const read = await lawOf(`##### ${heading}\n\nHives.\n\n##### Article 99\n\nMore.`)
+  const [found] = read.provisions.filter((each) => each.text === 'Hives.')
+  expect([found?.label, found && read.cite(found).reference]).toEqual([label, reference])
 })
 
 test('marks that do not count up, as in a quoted act, begin nothing', async () => {
