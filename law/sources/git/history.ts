@@ -1,5 +1,4 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { firstIndex } from '#core/platform/first-index.ts'
 import { GIT_BOUNDS } from './bounds.ts'
 import type { GitObjects } from './objects.ts'
 
@@ -35,18 +34,7 @@ const FOLDER = '40000'
 /** A regular file, executable or not. A link or a submodule is no file of law. */
 const FILE = /^100/
 
-interface Entry {
-  readonly name: string
-  readonly mode: string
-  readonly id: string
-  readonly end: number
-}
-
-/** A tree and the offsets at which its entries start. */
-interface Tree {
-  readonly bytes: Buffer
-  readonly starts: readonly number[]
-}
+type Entry = ReturnType<typeof entryAt>
 
 /** Yields the files that each commit adds, changes or, without a blob, removes, in the order of the commits. */
 export async function* changesOf(objects: GitObjects, commits: readonly Commit[], onCommit: (done: number) => void) {
@@ -57,24 +45,20 @@ export async function* changesOf(objects: GitObjects, commits: readonly Commit[]
   }
 }
 
-interface Difference {
-  readonly path: string
-  readonly id: string | undefined
-}
+type Difference = Readonly<{ path: string; id: string | undefined }>
 
 /** Returns a function that yields the files in which a tree differs from the one that the folder had before. */
 function createDiffer(objects: GitObjects): (folder: string, tree: string | undefined) => AsyncGenerator<Difference> {
-  const last = new Map<string, Tree>()
+  const last = new Map<string, Buffer>()
   const idBytes = objects.head.length / 2
   return async function* differ(folder, id): AsyncGenerator<Difference> {
     if (folder.split('/').length > GIT_BOUNDS.treeDepthMax)
       throw new OperatorError(`${folder} lies deeper than ${GIT_BOUNDS.treeDepthMax} folders`)
     const before = last.get(folder) ?? NOTHING
-    const bytes = id === undefined ? NOTHING.bytes : await objects.read(id, 'tree')
-    const { changed, starts } = differing(before, bytes, idBytes)
+    const bytes = id === undefined ? NOTHING : await objects.read(id, 'tree')
     if (id === undefined) last.delete(folder)
-    else last.set(folder, { bytes, starts })
-    for (const { name, old, now } of changed) {
+    else last.set(folder, bytes)
+    for (const [name, [old, now]] of differing(before, bytes, idBytes)) {
       const path = `${folder}${name}`
       if (old?.mode === FOLDER || now?.mode === FOLDER)
         yield* differ(`${path}/`, now?.mode === FOLDER ? now.id : undefined)
@@ -84,66 +68,42 @@ function createDiffer(objects: GitObjects): (folder: string, tree: string | unde
   }
 }
 
-const NOTHING: Tree = { bytes: Buffer.alloc(0), starts: [] }
+const NOTHING = Buffer.alloc(0)
 
-interface Pair {
-  readonly name: string
-  readonly old: Entry | undefined
-  readonly now: Entry | undefined
+/** Compares two trees by the names of entries, without parsing those with which both begin and those with which both end. */
+function differing(before: Buffer, bytes: Buffer, idBytes: number) {
+  const from = entryBefore(bytes, firstDifference(before, bytes), idBytes)
+  const same = commonEnd(before, bytes)
+  const pairs = new Map<string, [old: Entry | undefined, now: Entry | undefined]>()
+  for (let [oldAt, at] = [from, from]; ;) {
+    const [oldLeft, left] = [before.length - oldAt, bytes.length - at]
+    if (oldLeft === left && left <= same) return pairs
+    const isOld = oldLeft >= left
+    const entry = isOld ? entryAt(before, oldAt, idBytes) : entryAt(bytes, at, idBytes)
+    const [old, now] = pairs.get(entry.name) ?? []
+    if ((isOld ? old : now) !== undefined) throw new OperatorError(NOT_A_TREE)
+    const other = isOld ? now : old
+    if (other?.id === entry.id && other.mode === entry.mode) pairs.delete(entry.name)
+    else pairs.set(entry.name, isOld ? [entry, now] : [old, entry])
+    if (isOld) oldAt = entry.end
+    else at = entry.end
+  }
 }
 
-/** Compares a tree with the one before. Where both have the same names, only entries that differ are parsed. */
-function differing(
-  before: Tree,
-  bytes: Buffer,
-  idBytes: number,
-): { readonly changed: readonly Pair[]; readonly starts: readonly number[] } {
-  const changed: Pair[] = []
-  if (before.bytes.length === bytes.length) {
-    for (let at = firstDifference(before.bytes, bytes, 0); at !== undefined;) {
-      const start = startBefore(before.starts, at)
-      const [old, now] = [entryAt(before.bytes, start, idBytes), entryAt(bytes, start, idBytes)]
-      if (old.name !== now.name || old.end !== now.end) return compared(before, bytes, idBytes)
-      changed.push({ name: old.name, old, now })
-      at = firstDifference(before.bytes, bytes, old.end)
-    }
-    return { changed, starts: before.starts }
+/** Returns where the entry begins that holds an offset. */
+function entryBefore(bytes: Buffer, offset: number, idBytes: number): number {
+  let start = 0
+  for (let next = 0; next <= offset && next < bytes.length; next += idBytes + 1) {
+    start = next
+    while (next < bytes.length && bytes[next] !== 0) next += 1
   }
-  return compared(before, bytes, idBytes)
-}
-
-/** Compares two trees without parsing the entries with which both begin and those with which both end. */
-function compared(before: Tree, bytes: Buffer, idBytes: number): ReturnType<typeof differing> {
-  const least = Math.min(before.bytes.length, bytes.length)
-  const from = startBefore(before.starts, firstDifference(before.bytes, bytes, 0) ?? least)
-  const moved = bytes.length - before.bytes.length
-  const endFrom = Math.max(before.bytes.length - commonEnd(before.bytes, bytes), from, from - moved)
-  const oldStarts = before.starts.filter((start) => start >= from && start < endFrom)
-  const endStarts = before.starts.filter((start) => start >= endFrom)
-  const end = (endStarts[0] ?? before.bytes.length) + moved
-  const old = new Map(
-    oldStarts.map((start) => entryAt(before.bytes, start, idBytes)).map((entry) => [entry.name, entry]),
-  )
-  const changed: Pair[] = []
-  const starts = before.starts.filter((start) => start < from)
-  for (let start = from; start < end;) {
-    const now = entryAt(bytes, start, idBytes)
-    if (now.end > end) throw new OperatorError(NOT_A_TREE)
-    starts.push(start)
-    start = now.end
-    const was = old.get(now.name)
-    old.delete(now.name)
-    if (was?.id !== now.id || was.mode !== now.mode) changed.push({ name: now.name, old: was, now })
-  }
-  for (const [name, was] of old) changed.push({ name, old: was, now: undefined })
-  for (const start of endStarts) starts.push(start + moved)
-  return { changed, starts }
+  return start
 }
 
 const NOT_A_TREE = 'a tree of the clone holds an entry that is no name of a file: run "git fsck" in it'
 
 /** @throws OperatorError for a name that no file of a checkout could have. */
-function entryAt(bytes: Buffer, start: number, idBytes: number): Entry {
+function entryAt(bytes: Buffer, start: number, idBytes: number) {
   const space = bytes.indexOf(0x20, start)
   const zero = bytes.indexOf(0, space)
   const end = zero + 1 + idBytes
@@ -155,15 +115,15 @@ function entryAt(bytes: Buffer, start: number, idBytes: number): Entry {
 
 const STEP_BYTES = 16 * 1024
 
-/** Of what both have; undefined where that is equal. */
-function firstDifference(one: Buffer, other: Buffer, from: number): number | undefined {
+/** Returns with how many equal bytes both begin. */
+function firstDifference(one: Buffer, other: Buffer): number {
   const least = Math.min(one.length, other.length)
-  for (let at = from; at < least; at += STEP_BYTES) {
+  for (let at = 0; at < least; at += STEP_BYTES) {
     const end = Math.min(least, at + STEP_BYTES)
     if (one.compare(other, at, end, at, end) === 0) continue
     for (let byte = at; byte < end; byte += 1) if (one[byte] !== other[byte]) return byte
   }
-  return undefined
+  return least
 }
 
 /** Returns with how many equal bytes both end. */
@@ -176,9 +136,4 @@ function commonEnd(one: Buffer, other: Buffer): number {
     else step = Math.floor(step / 2)
   }
   return same
-}
-
-/** The last start at or before an offset. */
-function startBefore(starts: readonly number[], at: number): number {
-  return starts[firstIndex(starts.length, (index) => (starts[index] ?? 0) > at) - 1] ?? 0
 }
