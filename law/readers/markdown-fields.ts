@@ -12,25 +12,28 @@ import { oneLine, wordSet } from './tree.ts'
 const HEAD_CHARACTERS = 4_000
 
 /**
- * The fields of front matter. A long value goes on in indented lines (YAML 1.2, plain and folded scalars); a field within
- * another one has the names of both, and one that is stated twice both values.
+ * The fields of front matter. A long value goes on to its closing quote or in indented lines (YAML 1.2, plain and folded
+ * scalars); a field within another one has the names of both, and one that is stated twice both values.
  */
 export function metadataOf(front: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>()
   let around = ''
-  for (const [, indent = '', name = '', value = ''] of front.matchAll(
-    /^([ \t]*)(?:- )?["']?([A-Za-z_][\w-]*)["']?[ \t]*:(?:[ \t]+|$)(.*(?:\r?\n(?:[ \t]+(?![\w-]+[ \t]*:\s)|- )\S.*)*)/gm,
+  for (const [, indent = '', name = '', double, single, value = ''] of front.matchAll(
+    /^([ \t]*)(?:- )?["']?([A-Za-z_][\w-]*)["']?[ \t]*:(?:[ \t]+|$)(?:"((?:[^"\\]|\\[^])*)"[ \t\r]*$|'((?:[^']|'')*)'[ \t\r]*$|(.*(?:\r?\n(?:[ \t]+(?![\w-]+[ \t]*:\s)|- )\S.*)*))/gm,
   )) {
     if (indent === '') around = name
     const key = indent === '' ? name : `${around}.${name}`
-    const plain = oneLine(value.replace(/^[>|][+-]?\s+/, '')).replace(/^(["'])(.*)\1$/, '$2')
+    const quoted =
+      double?.replaceAll(/\\\r?\n|\\[nrt]/g, ' ').replaceAll(/\\([^])/g, '$1') ?? single?.replaceAll("''", "'")
+    const unquoted = oneLine(value.replace(/^[>|][+-]?\s+/, '')).replace(/^(["'])(.*)\1$/, '$2')
+    const plain = quoted === undefined ? unquoted : oneLine(quoted)
     if (plain !== '') fields.set(key, fields.has(key) ? `${fields.get(key)}; ${plain}` : plain)
   }
   return fields
 }
 
 export const FRONT_MATTER_READ = wordSet(
-  'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority effective_at effective_to status text_state identifier country rank source publication_date last_updated effective_until effective_from effectiveness_date entry_into_force ' +
+  'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority effective_at effective_to status text_state identifier country rank source publication_date last_updated effective_until effective_from effectiveness_date entry_into_force entry_in_force ' +
     'version_type references_html never_effective inactive_temporal_version provisions_never_effective',
 )
 
@@ -41,14 +44,14 @@ const STATUSES: ReadonlyMap<string, Standing> = new Map([
   ['expired', 'ended'],
 ])
 const IN_FORCE: ReadonlySet<string> = new Set(['in_force', 'partially_repealed'])
-const POINT_IN_TIME = 'point_in_time'
 
 /** Keys of single countries that say that a text is no law in force, whatever its status is. */
 const OWN_STANDINGS: readonly (readonly [key: string, value: RegExp, standing: Standing])[] = [
   ['version_type', /^MINULE$/, 'ended'],
   ['inactive_temporal_version', /^true$/, 'ended'],
   ['never_effective', /^true$/, 'prospective'],
-  ['references_html', /\b(?:derogad|abrogad|anulad)[ao]s?\s+(?:\S+\s+)?por\b/i, 'repealed'],
+  // What stands behind other words is said of a part.
+  ['references_html', new RegExp(STANDING.repealedBy, 'iu'), 'repealed'],
 ]
 
 /** Front matter of a collection that publishes one act a file (legalize, version 0.4). */
@@ -69,32 +72,42 @@ function ownStanding(metadata: ReadonlyMap<string, string>): (typeof OWN_STANDIN
 
 /** Whether the country's own key marks a text as a past one, beside a status of an act in force. */
 export function isPastVersion(metadata: ReadonlyMap<string, string>): boolean {
-  return !STATUSES.has(metadata.get('status') ?? '') && ownStanding(metadata)?.[2] === 'ended'
+  return besideStatus(metadata) === 'ended'
 }
 
 /** Whether the country's own key says that the act is no law, beside a status of an act in force. */
 export function contradictsStatus(metadata: ReadonlyMap<string, string>): boolean {
-  const own = STATUSES.has(metadata.get('status') ?? '') ? undefined : ownStanding(metadata)
-  return own !== undefined && own[2] !== 'ended'
+  return ![undefined, 'ended'].includes(besideStatus(metadata))
+}
+
+function besideStatus(metadata: ReadonlyMap<string, string>): Standing | undefined {
+  return STATUSES.has(metadata.get('status') ?? '') ? undefined : ownStanding(metadata)?.[2]
 }
 
 /** Whether a text is no law on a day: as enacted, or the latest one whatever the day. */
 export function stateOf(metadata: ReadonlyMap<string, string> = new Map()): string | undefined {
   const state = metadata.get('text_state')
-  return state === POINT_IN_TIME ? undefined : state
+  return state === 'point_in_time' ? undefined : state
 }
+
+/** Keys of countries for the day on which the act begins to be law; the text may be that of a later day. */
+const BEGINNINGS = ['entry_into_force', 'entry_in_force', 'effectiveness_date']
 
 /** The day from which a text is law: the country's own key, or the day of its last change once the act is in force. */
 export function inForceFrom(metadata: ReadonlyMap<string, string>): string | undefined {
-  const own = dayIn(metadata.get('effective_from') ?? metadata.get('effectiveness_date'))
-  const [updated, begun] = [dayIn(metadata.get('last_updated')), dayIn(metadata.get('entry_into_force'))]
+  const own = dayIn(metadata.get('effective_from'))
   if (stateOf(metadata) === 'as_enacted') return dayIn(metadata.get('publication_date')) ?? own
-  return own ?? (updated !== undefined && begun !== undefined && begun > updated ? begun : updated)
+  const updated = dayIn(metadata.get('last_updated'))
+  if (own !== undefined || updated === undefined) return own
+  return BEGINNINGS.flatMap((key) => dayIn(metadata.get(key)) ?? [])
+    .concat(updated)
+    .toSorted()
+    .at(-1)
 }
 
-/** The last day on which a text is law. */
+/** The last day on which a text is law. @throws UnreadableFile for an end that is no day. */
 export function lastDayOf(metadata: ReadonlyMap<string, string>): string | undefined {
-  return endIn(metadata.get('effective_until'), 1)
+  return endIn(metadata.get('effective_until') ?? metadata.get('effective_to'), 1)
 }
 
 /** A day that the name of a version in a clone states (`law/sources/git`). */
@@ -102,16 +115,30 @@ function dayInName(path: string, name: 'from' | 'until' | 'published'): string |
   return /\.md\?commit=/.test(path) ? dayIn(new RegExp(`[?&]${name}=([\\d-]{10})(?:&|$)`).exec(path)?.[1]) : undefined
 }
 
-export function unreadStatus({ path, tree: { metadata = new Map() } }: ReadTree): readonly ReaderLoss[] {
+/** What front matter says of the standing of an act and is not read, or contradicts itself. */
+export function unreadStanding(metadata: ReadonlyMap<string, string>, hasNext: boolean): readonly string[] {
   const [status, state] = [metadata.get('status'), stateOf(metadata)]
   const own = status === undefined || !IN_FORCE.has(status) ? undefined : ownStanding(metadata)
+  const isRead = status === undefined ? !isPublished(metadata) : STATUSES.has(status) || IN_FORCE.has(status)
   // A past version of a clone ends where the next one begins.
-  const isPast = own?.[2] === 'ended' && dayInName(path, 'until') !== undefined
+  const isPast = own?.[2] === 'ended' && hasNext
   return [
-    ...(status === undefined || STATUSES.has(status) || IN_FORCE.has(status) ? [] : [`status: ${status.slice(0, 40)}`]),
+    ...(isRead ? [] : [`status: ${status?.slice(0, 40) ?? 'none is stated'}`]),
     ...(state === undefined ? [] : [`text_state: ${state.slice(0, 40)}`]),
     ...(own === undefined || isPast ? [] : [`${own[0]} says ${own[2]}, and status says ${status}`]),
+  ]
+}
+
+export function unreadStatus({ path, tree: { metadata = new Map(), decoded } }: ReadTree): readonly ReaderLoss[] {
+  const isTitle = isPublished(metadata) && !/^[ \t]*(?![ \t#>])[^\p{L}\n]*\p{L}/mu.test(bodyOf(decoded))
+  return [
+    ...unreadStanding(metadata, dayInName(path, 'until') !== undefined),
+    ...(isTitle ? ['no text below the title'] : []),
   ].map((name) => ({ name, count: 1, line: 1 }))
+}
+
+function bodyOf(decoded: string): string {
+  return decoded.slice(Math.max(0, decoded.search(/(?<=\n(?:---|\.\.\.)[ \t]*\r?\n)/)))
 }
 
 /** Marks of other kinds of Markdown and of HTML: they stay in the text as written, and what they say is not read. */
@@ -136,7 +163,7 @@ function publishedFields(metadata: ReadonlyMap<string, string>, path: string, te
   return {
     title: metadata.get('title'),
     identifier: metadata.get('identifier'),
-    language: languageTag(metadata.get('language') ?? metadata.get('lang')) ?? languageOf(country, text),
+    language: languageTag(metadata.get('language') ?? metadata.get('lang')) ?? languageOf(country, bodyOf(text)),
     jurisdiction: foldCode(metadata.get('jurisdiction') ?? country) || undefined,
     url: metadata.get('source'),
     publishedAt: dated(dayIn(metadata.get('publication_date')) ?? dayInName(path, 'published')),
@@ -178,6 +205,8 @@ const SETS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 const READ_CHARACTERS = 40_000
 /** Share of the words of a text that its language's short words make at least. */
 const SHARE_MIN = 0.05
+/** A shorter text is in the language of its country where that has one. */
+const COUNTED_WORDS_MIN = 60
 
 const WORDS_MAX = 5_000
 const wordsIn = memoized((run): readonly string[] => foldKey(run).match(/\p{L}+/gu) ?? [], WORDS_MAX)
@@ -189,6 +218,7 @@ function languageOf(country: string, text: string): string | undefined {
     .slice(0, READ_CHARACTERS)
     .split(/[ \n\r\t]+/)
     .flatMap(wordsIn)
+  if (languages.length === 1 && words.length < COUNTED_WORDS_MIN) return languages[0] || undefined
   const counts = languages.map((language) => {
     const own = SETS.get(language)
     return { language, count: words.filter((word) => own?.has(word)).length }

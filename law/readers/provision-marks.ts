@@ -14,10 +14,7 @@ export interface ProvisionMark {
   readonly text: Span | undefined
 }
 
-interface Span {
-  readonly from: number
-  readonly to: number
-}
+type Span = Readonly<{ from: number; to: number }>
 
 interface Found extends ProvisionMark {
   readonly line: number
@@ -33,9 +30,10 @@ const suffixOf = (letters: string): string =>
   `(?:\\s?-?\\s?(?i:${LATIN})(?:-\\d+)?|-?(?:[A-Z]{1,2}|[a-z])(?!\\p{L})|\\s(?:(?![IVX]{2})[A-Z]{1,2}(?=\\s*(?:$|[(:—–*_-]))|${letters}(?=[\\s*_]*(?:[.(:—–*_-]|\\p{Lu}))|[A-Z](?=\\s${LATIN})|[a-z](?=\\s*(?:$|[.:—–*_-])|\\s\\p{Lu}))(?!\\p{L}))`
 /** Ordinals, and by their values the words of which they are made. */
 const VALUES = Object.entries(NAMES.ordinals).map(
-  ([value, words]) => [Number(value), new RegExp(`^(?:${words})[\\s-]?`, 'iu')] as const,
+  ([value, words]) => [Number(value), new RegExp(`^(?:${words})$`, 'iu')] as const,
 )
 const WORD = `(?:${Object.values(NAMES.ordinals).join('|')})`
+const ALL_WORDS = new RegExp(WORD, 'giu')
 const ORDINAL_WORDS = `(?i:${WORD}(?:[\\s-]?${WORD})?|[úu]nic[oa]?|unique)`
 const numberOf = (suffix: string): string =>
   `(?i:(?:[LRDA]{1,2}|LO)\\.?\\s?(?:\\*\\s?)?)?\\d+(?:[.-]\\d+)*(?:er|re|\\.?[ºª°](?=${suffix}))?${suffix}{0,3}|${ORDINAL_WORDS}|(?i:[IVXLC]+)`
@@ -202,7 +200,7 @@ function orderOf(number: string): readonly number[] | undefined {
   if (/^[一二三四五六七八九十百千〇]+$/.test(number)) return [0, kanjiNumber(number)]
   const folded = foldKey(number.replace(/\.?[ºª°]/, ''))
   const [, prefix = '', digits = '', rest = ''] = /^([lrdao]{0,2})[.\s*]*(\d[\d.-]*)?(.*)$/.exec(folded) ?? []
-  if (digits === '') return [0, ordinalOf(number) ?? romanOf(folded) ?? 1]
+  if (digits === '') return [0, ordinalOf(number) || (romanOf(folded) ?? 1)]
   const suffixes = rest.replace(/^(?:er|re)(?![a-z])/, '').match(SUFFIX_PARTS) ?? []
   return [
     // Codes of France: laws, then decrees of both kinds by their numbers.
@@ -217,18 +215,12 @@ function orderOf(number: string): readonly number[] | undefined {
 /** The number of a label that writes it as a word: 2 of `Article segon`. */
 export function ordinalIn(label: string): string | undefined {
   const word = LAST_WORDS.exec(label)?.[1]
-  return word === undefined ? undefined : String(ordinalOf(word) ?? 1)
+  return word === undefined ? undefined : String(ordinalOf(word) || 1)
 }
 
-function ordinalOf(written: string): number | undefined {
-  let [sum, rest] = [0, written]
-  while (rest !== '') {
-    const [value, word] = VALUES.find(([, each]) => each.test(rest)) ?? []
-    if (value === undefined || word === undefined) return undefined
-    sum += value
-    rest = rest.replace(word, '')
-  }
-  return sum
+function ordinalOf(written: string): number {
+  const values = (written.match(ALL_WORDS) ?? []).map((word) => VALUES.find(([, each]) => each.test(word))?.[0] ?? 0)
+  return values.reduce((sum, value) => sum + value, 0)
 }
 
 function kanjiNumber(written: string): number {

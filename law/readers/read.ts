@@ -194,7 +194,7 @@ function withLabel(read: Provision): Provision {
   // `Article 15 bis`, `Article L. 412-3`, `2 a §`
   const named = provisionName(provision.heading)
   if (named !== undefined && named.label.length > short.length) return { ...provision, ...named }
-  return label === '' ? provision : { ...provision, label: short, heading: provision.heading.slice(all.length).trim() }
+  return { ...provision, label: short, heading: provision.heading.slice(all.length).trim() }
 }
 
 const DATE_NAME = /date|^(?:start|end|valid|from|until)$/i

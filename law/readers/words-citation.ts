@@ -68,9 +68,8 @@ function referenceTo(provision: CitedProvision): string | undefined {
     outer.length > 0 || COUNTING_ANEW.includes(provision.kind) || ordinalIn(provision.label) !== undefined
   if (isByNumber) return named.join(', ')
   // `2 a §`, `Art. 2 a`, `Article 4 LA`
-  return placeOf(provision)
-    .replace(/^(\d.*?)\.?\s?§$/u, '§ $1')
-    .replace(/(\d) ([a-z]|[A-Z]{2})$/u, '$1$2')
+  const place = placeOf(provision).replace(/^(\d.*?)\.?\s?§$/u, '§ $1')
+  return place.replace(/(\d) ([a-z]|[A-Z]{2})$/u, '$1$2')
 }
 
 /** An alias is a name that a question uses; commas separate aliases. */

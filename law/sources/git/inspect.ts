@@ -1,5 +1,5 @@
 import { utcDay } from '#core/platform/time.ts'
-import { contradictsStatus, standingOf, stateOf } from '#law/readers/markdown-fields.ts'
+import { contradictsStatus, standingOf, unreadStanding } from '#law/readers/markdown-fields.ts'
 import { readClone, type CloneSource, type OnCloneProgress } from './clone.ts'
 
 export type CloneInspection = Awaited<ReturnType<typeof inspectClone>>
@@ -42,11 +42,11 @@ export async function inspectClone(
     if (!acts.has(path)) group.acts += 1
     acts.add(path)
     group.revisions += 1
-    const state = stateOf(front)
+    const [loss] = unreadStanding(front, until !== undefined)
     if (until !== undefined && until <= today) count(group.not_served, 'ended')
-    else if (state !== undefined) count(group.not_served, `text_state: ${state}, unless that loss is accepted`)
     else if ((until === undefined || contradictsStatus(front)) && standingOf(front) !== undefined)
       count(group.not_served, 'a key of the country says that it is no law in force, and no version follows')
+    else if (loss !== undefined) count(group.not_served, `${loss}, unless that loss is accepted`)
     else if (from > today) group.later += 1
     else group.in_force += 1
   }

@@ -118,6 +118,8 @@ test('a long text in which nothing names a provision is a loss by name', async (
 const front = (fields: string): string =>
   `---\ntitle: "Lamps Act"\nidentifier: "LEY-12"\ncountry: "xx"\nrank: "ley"\npublication_date: "1950-01-10"\nlast_updated: "1999-12-31"\nsource: "https://laws.invalid/12"\n${fields}\n---\n# Lamps Act\n\n> Notice.\n\n##### Artículo 1\n\nEvery house has a lamp.\n`
 
+const repealedBy = (words: string): string => `status: in_force\nreferences_html: "${words} por:** Ley 3."`
+const REPEALED_BY = 'references_html says repealed, and status says in_force'
 test.each([
   ['status: "in_force"', undefined, [], 1, '1999-12-31'],
   ['status: partially_repealed\ntext_state: current', undefined, ['text_state: current'], 1, '1999-12-31'],
@@ -125,6 +127,12 @@ test.each([
   ["status: 'annulled'", 'repealed', [], 0, '1999-12-31'],
   ['status: expired', 'ended', [], 0, '1999-12-31'],
   ['status: "odd"', undefined, ['status: odd'], 1, '1999-12-31'],
+  ['', undefined, ['status: none is stated'], 1, '1999-12-31'],
+  ['status: in_force\nentry_in_force: 2001-02-03', undefined, [], 1, '2001-02-03'],
+  [repealedBy('Tax **derogada/o'), undefined, [], 1, '1999-12-31'],
+  [repealedBy('**Derogada/o'), 'repealed', [REPEALED_BY], 0, '1999-12-31'],
+  [repealedBy('x. **Declarada su nulidad absoluta'), 'repealed', [REPEALED_BY], 0, '1999-12-31'],
+  [repealedBy('**Quedó sin efecto'), 'repealed', [REPEALED_BY], 0, '1999-12-31'],
   ['status: in_force\ntext_state: "as_enacted"', undefined, ['text_state: as_enacted'], 1, '1950-01-10'],
 ])('front matter with %s is law in force, or is named', async (fields, standing, losses, served, from) => {
   const read = await readDocument('act.md', Buffer.from(front(fields)))
@@ -135,6 +143,19 @@ test.each([
   expect(read.fields.publishedAt?.day).toBe('1950-01-10')
   expect(read.fields.effectiveFrom?.day).toBe(from)
   expect(read.omitted.map(({ rule }) => rule)).toContain('notice of the publisher')
+})
+
+test.each([
+  [String.raw`title: "A \"b\" c"`, 'A "b" c'],
+  ["title: 'The keeper''s act'", "The keeper's act"],
+  ['title: "An act\non hives"', 'An act on hives'],
+])('the title of %s is the text of its scalar; a title alone is a loss', async (title, shown) => {
+  const text = `${front('status: in_force').split('\n# ', 1)[0]}\n# Notice\n\n> Kept.\n`
+  const { fields, losses } = await readDocument(
+    'act.md',
+    Buffer.from(text.replace('title: "Lamps Act"', title).replace('"xx"', '"uk"')),
+  )
+  expect([fields.title, fields.language, losses[0]?.name]).toEqual([shown, 'en', 'no text below the title'])
 })
 
 test.each([
