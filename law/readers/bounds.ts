@@ -1,7 +1,7 @@
 export const READER_BOUNDS = {
   /** A file of one of these formats is held in memory whole while it is read. */
   fileBytesMax: 32 * 1024 * 1024,
-  markdownFileBytesMax: 4 * 1024 * 1024,
+  markdownFileBytesMax: 8 * 1024 * 1024,
   /** Depth of Markdown blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
   markdownNestingMax: 32,
   /** One text between two tags. */

@@ -9,6 +9,8 @@ export const GIT_BOUNDS = {
   treeBytesMax: 64 * 1024 * 1024,
   treeDepthMax: 16,
   blobBytesMax: READER_BOUNDS.markdownFileBytesMax,
+  /** A larger blob ends the reading of the clone. */
+  skippedBytesMax: 256 * 1024 * 1024,
   packedRefsBytesMax: 16 * 1024 * 1024,
   manifestBytesMax: 64 * 1024,
   /** Git answers one object within this time, or the clone is refused. */

@@ -4,10 +4,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { GIT_BOUNDS } from './bounds.ts'
 
 /** An object as git gives it; nothing of it is checked. */
-interface FoundObject {
-  readonly kind: string
-  readonly bytes: Buffer
-}
+type FoundObject = Readonly<{ kind: string; bytes: Buffer }>
 
 /** Starts `git cat-file --batch`, which answers one request after the other. @param gitFolder an empty repository. */
 export function startCatFile(gitFolder: string, objects: string) {
@@ -43,8 +40,9 @@ export function startCatFile(gitFolder: string, objects: string) {
     const [, kind, size] = /^\S+ (commit|tree|blob|tag) (\d+)$/.exec(line ?? '') ?? []
     if (kind === undefined) return undefined
     if (Number(size) > bytesMax) {
-      child.kill('SIGKILL')
-      throw new OperatorError(`the ${kind} ${id} has ${size} bytes, more than the ${bytesMax} that are read`)
+      if (Number(size) > GIT_BOUNDS.skippedBytesMax) child.kill('SIGKILL')
+      else await output.skip(Number(size) + 1)
+      throw new TooLarge(`the ${kind} ${id} has ${size} bytes, more than the ${bytesMax} that are read`)
     }
     const bytes = await output.take(Number(size) + 1)
     return bytes === undefined ? undefined : { kind, bytes: bytes.subarray(0, -1) }
@@ -66,6 +64,9 @@ export function startCatFile(gitFolder: string, objects: string) {
     },
   }
 }
+
+/** An object above the bound: those after it are read, unless it is above that of what is skipped. */
+export class TooLarge extends OperatorError {}
 
 const NEWLINE = 0x0a
 
@@ -100,6 +101,10 @@ class Output {
       }
       if (!(await this.#more())) return undefined
     }
+  }
+
+  async skip(bytes: number): Promise<void> {
+    for (let left = bytes; left > 0;) left -= (await this.take(Math.min(left, this.#bytes || 1)))?.length ?? left
   }
 
   #whole(): Buffer {

@@ -12,6 +12,7 @@ import { captureBytes, type CapturedSource, type GoneCommits } from '../capture.
 import type { SourceRoots } from '../roots.ts'
 import { GIT_BOUNDS } from './bounds.ts'
 import { changesOf, commitsOf, type Commit } from './history.ts'
+import { TooLarge } from './cat-file.ts'
 import { openObjects, type GitObjects } from './objects.ts'
 import { revisionsOf, versionOf, type HeldVersion, type Revision, type Version } from './versions.ts'
 
@@ -56,8 +57,8 @@ interface CloneOptions {
 
 const MANIFEST = '.legalize.yml'
 const SPEC_VERSION = [0, 4] as const
+const versionSchema = z.looseObject({ spec_version: z.coerce.string().regex(/^\d{1,4}(?:\.\d{1,4}){1,2}$/) })
 const layoutSchema = z.looseObject({
-  spec_version: z.coerce.string().regex(/^\d{1,4}\.\d{1,4}$/),
   layout: z.array(z.looseObject({ directories: z.array(z.string()).min(1), path: z.string().endsWith('.md') })).min(1),
 })
 type Layout = z.infer<typeof layoutSchema>['layout']
@@ -77,17 +78,14 @@ async function historyOf(
   { since, only }: CloneSource,
   { onProgress = () => undefined, signal }: CloneOptions,
 ) {
-  const commits = await commitsOf(objects, (done) => {
+  const reading = (what: string, total: number) => (done: number) => {
     signal?.throwIfAborted()
-    onProgress('reading commits', done, 0)
-  })
+    onProgress(`reading ${what}`, done, total)
+  }
+  const commits = await commitsOf(objects, reading('commits', 0))
   const files = new Map<string, (Version | Commit)[]>()
   let [manifest, versions]: [string | undefined, number] = [undefined, 0]
-  const changes = changesOf(objects, commits, (done) => {
-    signal?.throwIfAborted()
-    onProgress('reading versions', done, commits.length)
-  })
-  for await (const { path, commit, blob } of changes) {
+  for await (const { path, commit, blob } of changesOf(objects, commits, reading('versions', commits.length))) {
     if (path === MANIFEST) manifest = blob
     // What stands at the root, or is hidden, describes the repository.
     const isLaw = path.endsWith('.md') && path.includes('/') && !/(?:^|\/)\./.test(path)
@@ -95,26 +93,42 @@ async function historyOf(
     versions += 1
     if (versions > GIT_BOUNDS.filesMax)
       throw new OperatorError(`more than ${GIT_BOUNDS.filesMax} versions of files: name fewer with --only`)
-    const version = blob === undefined ? commit : versionOf(path, commit, blob, await objects.read(blob, 'blob'))
+    const version =
+      blob === undefined ? commit : versionOf(path, commit, blob, await objects.read(blob, 'blob').catch(ifTooLarge))
     const earlier = files.get(path)
     if (earlier === undefined) files.set(path, [version])
     else earlier.push(version)
   }
   const layout = manifest === undefined ? DEFAULT_LAYOUT : layoutOf(await objects.read(manifest, 'blob'))
-  const [revisions, held]: [Revision[], HeldVersion[]] = [[], []]
+  const held: HeldVersion[] = []
+  const served: Revision[] = []
   for (const [path, all] of files) {
     const found = revisionsOf(all)
     held.push(...found.held)
     for (const revision of found.revisions) {
-      const reason = misplaced(path, revision.front, layout)
-      if (reason !== undefined) held.push({ ...revision, reason })
-      else if (since !== undefined && revision.until !== undefined && revision.until <= since)
-        held.push({ ...revision, reason: `it ended before ${since}` })
-      else revisions.push(revision)
+      const isOver = since !== undefined && revision.until !== undefined && revision.until <= since
+      const reason = misplaced(path, revision.front, layout) ?? (isOver ? `it ended before ${since}` : undefined)
+      if (reason === undefined) served.push(revision)
+      else held.push({ ...revision, reason })
     }
   }
-  assertUnique(revisions)
-  return { commits: new Set(commits.map(({ id }) => id)), revisions, held }
+  return { commits: new Set(commits.map(({ id }) => id)), revisions: withoutDoubled(served, held), held }
+}
+
+/** Leaves out the files of one identifier: they would be revisions of one act. */
+function withoutDoubled(served: readonly Revision[], held: HeldVersion[]): readonly Revision[] {
+  const groups = Map.groupBy(served, ({ front }) => front.get('identifier') ?? '')
+  return [...groups].flatMap(([identifier, own]) => {
+    const [one, other] = new Set(own.map(({ path }) => path))
+    const reason = `${one} and ${other} have one identifier, ${identifier}`
+    if (other !== undefined) held.push(...own.map((each) => ({ ...each, reason })))
+    return other === undefined ? own : []
+  })
+}
+
+function ifTooLarge(error: unknown): TooLarge {
+  if (error instanceof TooLarge) return error
+  throw error
 }
 
 /** @throws OperatorError naming what of the manifest is not understood: paths read by other rules would be wrong. */
@@ -123,13 +137,18 @@ function layoutOf(bytes: Buffer): Layout {
     throw new OperatorError(`${MANIFEST} of the clone ${why}`)
   }
   if (bytes.length > GIT_BOUNDS.manifestBytesMax) fail(`is larger than ${GIT_BOUNDS.manifestBytesMax} bytes`)
-  const parsed = layoutSchema.safeParse(parsedYaml(bytes.toString('utf8')))
-  if (!parsed.success) return fail(`is not understood: ${parsed.error.issues[0]?.path.join('.') ?? ''}`)
-  const { spec_version: version, layout } = parsed.data
+  const written = parsedYaml(bytes.toString('utf8'))
+  // A newer version may have another layout.
+  const stated = versionSchema.safeParse(written)
+  const version = stated.data?.spec_version ?? ''
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [ownMajor, ownMinor] = SPEC_VERSION
   if (major > ownMajor || (major === ownMajor && minor > ownMinor))
     fail(`has the spec_version ${version}, and ${SPEC_VERSION.join('.')} is the newest that is read`)
+  const parsed = layoutSchema.safeParse(written)
+  const [issue] = [stated, parsed].flatMap(({ error }) => error?.issues ?? [])
+  if (!parsed.success || issue !== undefined) return fail(`is not understood: ${issue?.path.join('.') ?? ''}`)
+  const { layout } = parsed.data
   const names = layout.flatMap(({ directories }) => directories)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) fail(`has two entries for the directory "${twice}"`)
@@ -167,17 +186,6 @@ function misplaced(path: string, front: ReadonlyMap<string, string>, layout: Lay
     return value
   })
   return expected === path ? undefined : `the layout of the repository puts it at ${expected}`
-}
-
-/** @throws OperatorError for two files of one identifier: they would be revisions of one act. */
-function assertUnique(revisions: readonly Revision[]): void {
-  const paths = new Map<string, string>()
-  for (const { path, front } of revisions) {
-    const identifier = front.get('identifier') ?? ''
-    const other = paths.get(identifier) ?? path
-    paths.set(identifier, path)
-    if (other !== path) throw new OperatorError(`${other} and ${path} have one identifier, ${identifier}`)
-  }
 }
 
 /**

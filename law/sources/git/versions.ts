@@ -20,6 +20,8 @@ export interface Version {
   readonly front: ReadonlyMap<string, string>
   /** Of the text below the front matter. */
   readonly digest: string
+  /** Why its file is held back whole: without it, another version would be law for too long. */
+  readonly fault: string | undefined
 }
 
 /** A text of an act that is law from a day on. */
@@ -31,20 +33,32 @@ export interface Revision extends Version {
 }
 
 /** A version that becomes no revision, and why. */
-export interface HeldVersion extends Pick<Version, 'path' | 'commit' | 'front'> {
-  readonly reason: string
+export type HeldVersion = Pick<Version, 'path' | 'commit' | 'front'> & Readonly<{ reason: string }>
+
+/** Whether a commit has a version of a file, and does not remove it. */
+function isVersion(change: Version | Commit): change is Version {
+  return 'blob' in change
 }
 
 const FRONT = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)[ \t]*\r?$/m
 
-export function versionOf(path: string, commit: Commit, blob: string, bytes: Buffer): Version {
-  const text = bytes.toString('utf8')
+/** @param read the bytes of the file, or why they are not read. */
+export function versionOf(path: string, commit: Commit, blob: string, read: Buffer | Error): Version {
+  const text = read instanceof Error ? '' : read.toString('utf8')
   const found = FRONT.exec(text)
   const body = text.slice(found === null ? 0 : found[0].length)
   const digest = createHash('sha256').update(body).digest('base64')
   // A copy: each value would otherwise keep the whole text in memory.
   const front = metadataOf(Buffer.from(found?.[1] ?? '').toString())
-  return { path, commit, blob, front, digest }
+  return { path, commit, blob, front, digest, fault: read instanceof Error ? read.message : endFault(front) }
+}
+
+function endFault(front: ReadonlyMap<string, string>): string | undefined {
+  try {
+    return void lastDayOf(front)
+  } catch (error) {
+    return error instanceof Error ? error.message : ''
+  }
 }
 
 /** Commits that replace a text and state no day of their own, and those that end one; the older words are Spanish. */
@@ -52,11 +66,7 @@ const REPLACES = /^(?:correction|correccion|fix-pipeline)$/
 const REPEALS = /^(?:repeal|derogacion)$/
 
 /** A version at its place among the days, or the end of the one before it. */
-interface Dated {
-  readonly version: Version
-  readonly from: string
-  readonly isEnd: boolean
-}
+type Dated = Readonly<{ version: Version; from: string; isEnd: boolean }>
 
 /**
  * Returns the revisions of one file, of its versions in the order of their commits; a version is undefined where the
@@ -66,33 +76,43 @@ export function revisionsOf(versions: readonly (Version | Commit)[]) {
   const held: HeldVersion[] = []
   const hold = ({ path, commit, front }: Version, reason: string): void =>
     void held.push({ path, commit, front, reason })
+  const fault = versions.flatMap((each) => (isVersion(each) && each.fault) || [])[0]
+  if (fault !== undefined)
+    return { revisions: [], held: versions.filter(isVersion).map((each) => ({ ...each, reason: fault })) }
   let dated: Dated[] = []
   for (const version of versions) {
     const last = dated.at(-1)
-    if (!('blob' in version)) {
+    if (!isVersion(version)) {
       if (last !== undefined) dated.push({ ...last, from: version.sourceDate ?? last.from, isEnd: true })
       continue
     }
-    const replaced = REPLACES.test(version.commit.kind) ? last : undefined
+    const replaced = REPLACES.test(version.commit.kind) ? correctedBy(version, dated) : undefined
     const reason = faultOf(version)
     if (reason !== undefined) hold(version, reason)
     else if (replaced !== undefined && !isEnd(version)) {
       hold(replaced.version, `replaced by the correction of commit ${version.commit.id}`)
-      dated.splice(-1, 1, { version, from: replaced.from, isEnd: replaced.isEnd })
+      dated[dated.indexOf(replaced)] = { ...replaced, version }
     } else dated.push(datedVersion(version, last))
   }
   dated = withoutRepeats(
     dated.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0)),
     hold,
   )
-  const revisions = dated.flatMap(({ version, from, isEnd: ends }, index) => {
-    const until = earliest(dayAfter(lastDayOf(version.front)), dated[index + 1]?.from)
-    if (ends) return []
+  const revisions = dated.flatMap(({ version, from, isEnd: isOver }, index) => {
+    const ends = [dayAfter(lastDayOf(version.front)), dated[index + 1]?.from]
+    const until = ends.filter((day) => day !== undefined).toSorted()[0]
+    if (isOver) return []
     if (until === undefined || until > from) return [{ ...version, from, until }]
     hold(version, `its last day is before its first day ${from}`)
     return []
   })
   return { revisions, held }
+}
+
+/** The text that a correction replaces: that of its own day, else the last one. */
+function correctedBy({ front }: Version, dated: readonly Dated[]): Dated | undefined {
+  const texts = dated.filter((each) => !each.isEnd)
+  return texts.findLast(({ from }) => from === inForceFrom(front)) ?? texts.at(-1) ?? dated.at(-1)
 }
 
 function faultOf({ front, commit }: Version): string | undefined {
@@ -141,17 +161,15 @@ function withoutRepeats(dated: readonly Dated[], hold: (version: Version, reason
 function endReason({ front, commit }: Version): string {
   if (REPEALS.test(commit.kind)) return `a ${commit.kind} ends the act`
   const standing = standingOf(front)
-  return standing === undefined ? 'the file is removed, from no stated day' : `it is no law: ${standing}`
+  return standing === undefined
+    ? 'the file is removed, or the act ended, on no stated day'
+    : `it is no law: ${standing}`
 }
 
 /** Whether a version repeats the text of the one before it, without a gap between their days. */
 function isContinued({ version }: Dated, { version: next, from }: Dated): boolean {
   const end = dayAfter(lastDayOf(version.front))
   return version.digest === next.digest && (end === undefined || end >= from)
-}
-
-function earliest(...days: readonly (string | undefined)[]): string | undefined {
-  return days.filter((day) => day !== undefined).toSorted()[0]
 }
 
 function dayAfter(day: string | undefined): string | undefined {

@@ -12,81 +12,25 @@ import { FIRST, LATER, ONE, TWO, PATH, act, commit, git, message, repositoryOf, 
 const root = folderOfFile()
 const repository = (...steps: readonly Step[]): string => repositoryOf(root, steps)
 
+/** By guarantee: commits, each of its kind, its `Source-Date`, the text and fields of the act; days of revisions; reasons. */
+const TABLE = readFileSync(new URL('versions.tsv', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [name = '', commits = '', days = '', reasons = ''] = line.split('\t')
+    const steps = commits.split(' | ').map((words): Step => {
+      const [kind = '', day = '-', text, ...fields] = words.split(' ')
+      const stated = new Map(fields.map((each) => [each.split('=')[0] ?? '', each.split('=')[1] ?? '']))
+      return [
+        message(kind, day === '-' ? undefined : day),
+        text === undefined ? null : act(text, Object.fromEntries(stated)),
+      ]
+    })
+    return [name, steps, days.split(', ').filter(Boolean), reasons.split('; ').filter(Boolean)] as const
+  })
+
 describe('the versions of a file', () => {
-  test.each<[string, readonly Step[], readonly string[], readonly string[]]>([
-    [
-      'are revisions, each until the next',
-      [FIRST, [message('reform'), act(TWO, LATER)]],
-      ['2000-01-01 2010-05-01', '2010-05-01 -'],
-      [],
-    ],
-    [
-      'end on the day after the last one that the publisher states, though it marks them as repealed since',
-      [
-        [message('new'), act(ONE, { status: 'repealed', effective_until: '2005-12-31' })],
-        [message('reform'), act(TWO, LATER)],
-      ],
-      ['2000-01-01 2006-01-01', '2010-05-01 -'],
-      [],
-    ],
-    [
-      'are replaced by a correction, which has no day of its own',
-      [FIRST, [message('correction'), act(TWO, LATER)]],
-      ['2000-01-01 -'],
-      ['replaced by the correction'],
-    ],
-    [
-      'of one day are the last of them',
-      [FIRST, [message('reform'), act(TWO)]],
-      ['2000-01-01 -'],
-      ['has the same day 2000-01-01'],
-    ],
-    [
-      'with one text are one revision',
-      [FIRST, [message('reform'), act(ONE, LATER)]],
-      ['2000-01-01 -'],
-      ['the same text as commit'],
-    ],
-    [
-      'end with a repeal, by the day of its trailer where the file keeps its day',
-      [FIRST, [message('repeal', '2012-03-04'), act(ONE, { status: 'repealed' })]],
-      ['2000-01-01 2012-03-04'],
-      ['a repeal ends the act'],
-    ],
-    [
-      'end where the file is removed',
-      [FIRST, [message('fix-pipeline', '2013-01-01'), null]],
-      ['2000-01-01 2013-01-01'],
-      [],
-    ],
-    [
-      'that are annulled are none',
-      [[message('new'), act(ONE, { status: 'annulled' })]],
-      [],
-      ['it is no law: repealed'],
-    ],
-    [
-      'may be in force from a day in the future, by the key of the country',
-      [[message('new'), act(ONE, { effective_from: '2999-01-01' })]],
-      ['2999-01-01 -'],
-      [],
-    ],
-    [
-      'without a day are held back',
-      [[message('new'), act(ONE, { last_updated: '' }).replace('last_updated: ""\n', '')]],
-      [],
-      ['it states no day'],
-    ],
-    [
-      'marked as past by the country are law until the next',
-      [
-        [message('new'), act(ONE, { version_type: 'MINULE' })],
-        [message('reform'), act(TWO, LATER)],
-      ],
-      ['2000-01-01 2010-05-01', '2010-05-01 -'],
-      [],
-    ],
-  ])('%s', async (_, steps, days, reasons) => {
+  test.each(TABLE)('%s', async (_, steps, days, reasons) => {
     const { revisions, held } = await readClone({ path: repository(...steps) })
     expect(revisions.map(({ from, until = '-' }) => `${from} ${until}`)).toEqual(days)
     expect(held.length).toBe(reasons.length)
@@ -121,6 +65,7 @@ describe('a manifest', () => {
     `spec_version: "${version}"\ncountry: "pe"\nlayout:\n  - directories: ${directories}\n    path: "${path}"\n`
   test.each([
     ['a newer version', layout('{directory}/{identifier}.md', '["*"]', '0.5'), 'spec_version 0.5'],
+    ['a newer version and another layout', 'spec_version: "1.0"\nlayout: []\n', 'spec_version 1.0'],
     ['an unknown placeholder', layout('{directory}/{shelf}/{identifier}.md'), '{shelf}'],
     [
       'a directory without an entry',
@@ -144,6 +89,12 @@ describe('a manifest', () => {
       '.legalize.yml': layout('{directory}/{id_sha1_2}/{identifier}.md'),
     })
     await expect(readClone({ path: folder })).resolves.toMatchObject({ revisions: [] })
+    const twice = repository(FIRST)
+    commit(twice, message('new'), { 'es/LEY-12.md': act(ONE, { country: 'es' }) })
+    commit(twice, message('new'), { 'es/A.md': act(ONE, { country: 'es', identifier: 'A' }) })
+    const doubled = await readClone({ path: twice })
+    expect(doubled.revisions.map(({ path }) => path)).toEqual(['es/A.md'])
+    expect(doubled.held.at(-1)?.reason).toContain('have one identifier, LEY-12')
   })
 })
 
@@ -191,6 +142,7 @@ test('inspecting a clone counts by rank what would be served today, and why the 
   commit(folder, message('new'), {
     'pe/B.md': act(ONE, { identifier: 'B', text_state: 'as_enacted' }),
     'pe/C.md': act(ONE, { identifier: 'C', rank: 'decreto', last_updated: '2999-01-01' }),
+    'pe/D.md': act(ONE, { identifier: 'D', rank: 'decreto', status: 'Repealed' }),
   })
   const { groups } = await inspectClone({ path: folder }, () => undefined, '2020-01-01')
   expect(groups).toEqual([
@@ -203,6 +155,14 @@ test('inspecting a clone counts by rank what would be served today, and why the 
       later: 0,
       not_served: { ended: 1, 'text_state: as_enacted, unless that loss is accepted': 1 },
     },
-    { country: 'pe', rank: 'decreto', acts: 1, revisions: 1, in_force: 0, later: 1, not_served: {} },
+    {
+      country: 'pe',
+      rank: 'decreto',
+      acts: 2,
+      revisions: 2,
+      in_force: 0,
+      later: 1,
+      not_served: { 'status: Repealed, unless that loss is accepted': 1 },
+    },
   ])
 })

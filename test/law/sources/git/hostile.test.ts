@@ -113,8 +113,14 @@ describe('a hostile or broken repository', () => {
     git(folder, 'update-index', '--add', '--cacheinfo', `160000,${git(folder, 'rev-parse', 'HEAD')},pe/SUB.md`)
     commit(folder, 'Link', {})
     expect((await readClone({ path: folder })).revisions.map(({ path }) => path)).toEqual([PATH])
-    commit(folder, message('new'), { 'pe/LARGE.md': 'x'.repeat(5 * 1024 * 1024) })
-    await expect(readClone({ path: folder })).rejects.toThrow('bytes, more than')
+    commit(folder, message('new'), { 'pe/LARGE.md': act(TWO, { identifier: 'L' }) })
+    commit(folder, message('reform'), {
+      'pe/LARGE.md': 'x'.repeat(9 * 1024 * 1024),
+      'pe/Z.md': act(TWO, { identifier: 'Z' }),
+    })
+    const { revisions, held } = await readClone({ path: folder })
+    expect(revisions.map(({ path }) => path)).toEqual([PATH, 'pe/Z.md'])
+    expect(held.map(({ reason }) => /bytes, more than/.test(reason))).toEqual([true, true])
   })
 
   test('whose bytes are exchanged at random ends in a sentence, or reads the same', async () => {
