@@ -62,9 +62,15 @@ const HEADING_CHARACTERS_MAX = 100
 /**
  * Finds the lines that begin provisions of an act which has no headings of its own: each names one, and together they
  * count up. Below the first of them divisions, final provisions and editors' notes are lines too.
- * @param lines the lines of the text, undefined for what is none. @returns by number of the line.
+ * @param written the lines of the text, undefined for what is none. @returns by number of the line.
  */
-export function provisionMarks(lines: readonly (string | undefined)[]): ReadonlyMap<number, ProvisionMark> {
+export function provisionMarks(written: readonly (string | undefined)[]): ReadonlyMap<number, ProvisionMark> {
+  let isCode = false
+  const lines = written.map((line = '') => {
+    const isFence = /^ {0,3}(?:```|~~~)/.test(line)
+    if (isFence) isCode = !isCode
+    return isFence || isCode ? undefined : line
+  })
   const found = lines.flatMap((line, index) => {
     const mark = line === undefined ? undefined : markOf(line)
     return mark === undefined ? [] : [{ ...mark, line: index }]

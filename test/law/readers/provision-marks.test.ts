@@ -102,8 +102,10 @@ test.each([
   expect([found?.label, found && read.cite(found).reference]).toEqual([label, reference])
 })
 
-test('marks that do not count up, as in a quoted act, begin nothing', async () => {
-  const read = await lawOf('Article 1\n\nOne.\n\nArticle 90\n\nQuoted.\n\nArticle 2\n\nTwo.\n\nArticle 3\n\nThree.')
+test('marks that do not count up, as in a quoted act, or stand in code, begin nothing', async () => {
+  const read = await lawOf(
+    'Article 1\n\nOne.\n\nArticle 90\n\nQuoted.\n\nArticle 2\n\nTwo.\n\nArticle 3\n\nThree.\n\n```\nArticle 4\n```',
+  )
   expect(namesIn(read).map((name) => name.split('|')[0])).toEqual(['Article 1', 'Article 2', 'Article 3'])
 })
 
