@@ -198,6 +198,8 @@ const KANJI = '〇一二三四五六七八九'
 const RAISED_SUFFIX = /^(\D{1,20}\d[\d.-]*(?:\*\*)?\s?)(?:\*(\p{L}{1,16})\*|<sup>\s*(\p{L}{1,16})\s*<\/sup>)/u
 const BOLD_BEFORE_SUFFIX = new RegExp(`^\\*\\*([^*]{1,60})\\*\\*(?=${suffixOf('[A-Z]')})`, 'u')
 const LAST_WORDS = new RegExp(`^\\p{L}+\\.?\\s+(${ORDINAL_WORDS})$`, 'u')
+/** `6 A` stands before `6 bis`. */
+const SUFFIX_RANKS: readonly string[] = [...'abcdefghijklmnopqrstuvwxyz', ...SUFFIXES]
 const SUFFIX_PARTS = new RegExp(`${LATIN}|[a-z]|\\d+`, 'gu')
 /** What is inserted behind an article stands behind its parts. */
 const SUFFIX_FROM = 100_000
@@ -212,9 +214,7 @@ function orderOf(number: string): readonly number[] | undefined {
     // Codes of France: laws, then decrees of both kinds by their numbers.
     prefix === '' ? 0 : prefix.startsWith('l') ? 1 : 2,
     ...digits.split(/[.-]/).filter(Boolean).map(Number),
-    ...suffixes.map((part) =>
-      /\d/.test(part) ? Number(part) : SUFFIX_FROM + (SUFFIXES.indexOf(part) + 1 || (part.codePointAt(0) ?? 0)),
-    ),
+    ...suffixes.map((part) => (/\d/.test(part) ? Number(part) : SUFFIX_FROM + SUFFIX_RANKS.indexOf(part))),
   ]
 }
 
