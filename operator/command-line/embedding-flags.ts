@@ -9,6 +9,7 @@ import { EMBEDDING_SETTINGS, endpointOptionsSchema, type EndpointOptions } from 
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
+import HELP from './embedding-flags.json' with { type: 'json' }
 import { option } from './inputs.ts'
 
 const fields = endpointOptionsSchema.shape
@@ -19,27 +20,11 @@ const number = z
 
 /** Options of commands that say how an embeddings endpoint is used. */
 export const endpointInput = {
-  embeddingModel: option(
-    '<name>',
-    'model that embeds; default: the only one that the endpoint lists, else text-embedding-3-small',
-    fields.model,
-  ),
-  embeddingDimensions: option(
-    '<n>',
-    'shorten vectors to so many dimensions, if the model can; default: those of the model',
-    number.pipe(fields.dimensions.unwrap()).optional(),
-  ),
-  embeddingQueryPrefix: option(
-    '<text>',
-    'text before each query, as the card of the model states it; default: told by the endpoint or known, else none',
-    fields.query_prefix,
-  ),
+  embeddingModel: option('<name>', HELP.embeddingModel, fields.model),
+  embeddingDimensions: option('<n>', HELP.embeddingDimensions, number.pipe(fields.dimensions.unwrap()).optional()),
+  embeddingQueryPrefix: option('<text>', HELP.embeddingQueryPrefix, fields.query_prefix),
   embeddingPassagePrefix: option('<text>', 'the same before each passage', fields.passage_prefix),
-  embeddingMaxTokens: option(
-    '<n>',
-    'tokens of one text that the model embeds; longer passages are warned of',
-    number.pipe(fields.tokens_max.unwrap()).optional(),
-  ),
+  embeddingMaxTokens: option('<n>', HELP.embeddingMaxTokens, number.pipe(fields.tokens_max.unwrap()).optional()),
   embeddingBatch: option(
     '<n>',
     `texts of one request; halved where refused; default ${EMBEDDING_BOUNDS.embedRequestTextsDefault}`,
@@ -50,15 +35,10 @@ export const endpointInput = {
     `requests at once; default ${EMBEDDING_BOUNDS.embedConcurrencyDefault}`,
     number.pipe(fields.concurrency.unwrap()).optional(),
   ),
-  tokensPerMinute: option(
-    '<n>',
-    'tokens that are sent a minute; default: no limit',
-    number.pipe(fields.tokens_per_minute.unwrap()).optional(),
-  ),
+  tokensPerMinute: option('<n>', HELP.tokensPerMinute, number.pipe(fields.tokens_per_minute.unwrap()).optional()),
   retrySeconds: option(
     '<n>',
-    'time for which a request is repeated while the endpoint is unavailable or limits it; default ' +
-      `${EMBEDDING_BOUNDS.embedBuildRetryDefaultMs / 1_000}`,
+    `${HELP.retrySeconds} ${EMBEDDING_BOUNDS.embedBuildRetryDefaultMs / 1_000}`,
     number
       .refine((seconds) => fields.retry_ms.safeParse(seconds * 1_000).success, 'must be from 60 to 3600')
       .optional(),
@@ -81,16 +61,8 @@ export function endpointOf(input: z.output<z.ZodObject<typeof endpointInput>>): 
 
 /** Options of commands that start or use an embedding provider themselves. */
 export const embeddingInput = {
-  embedding: option(
-    '<who>',
-    'none (default): no vectors, words alone rank, right for a corpus without a model',
-    z.enum(['none']).optional(),
-  ),
-  model: option(
-    '<folder or name>',
-    'embed with this model, by an encoder of its own: a folder in the layout of sentence-transformers, or the name of ' +
-      'one in MODELS_DIR (./models), where "operator models fetch" puts them',
-  ),
+  embedding: option('<who>', HELP.embedding, z.enum(['none']).optional()),
+  model: option('<folder or name>', HELP.model),
   embeddings: option(
     '<url>',
     'embed with the OpenAI-compatible endpoint at this base URL',

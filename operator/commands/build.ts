@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { listBuilds, type BuildListRow } from '#core/db/corpus-lists.ts'
 import { changesInWords } from '#core/domain/changes.ts'
@@ -30,16 +31,6 @@ import {
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 
 const ORDERED_PASSAGES_DEFAULT = 20
-
-const READER_NOTES = `\
-Who reads:
-  Without --reader nobody: words and vectors rank and decide. The profile pins the reader's name and instructions.
-  decide  It tells an answer from a passage of the same topic that lacks it. With labelled questions of --questions its
-          decision is fitted, as a cross-encoder needs: it reads at most 400 of them, one call each of a question and
-          five passages; the job worker logs their number first, and a run that resumes repeats no call. The report
-          shows the decision with it and without.
-  order   It orders more passages than are shown. It is tried on --questions, and kept only if they rank better.
-  both    One call does both. Where the order ranks no better, its scores only decide.`
 
 const readerInput = {
   reader: option('<model>', 'this model of READER_BASE_URL scores the first passages of each request, see below'),
@@ -126,11 +117,7 @@ const startInput = {
     'at most this share of the answers without evidence; default 0.05',
     z.coerce.number('must be a number').gt(0, 'must be greater than 0').lt(1, 'must be less than 1').default(0.05),
   ),
-  dropWithdrawn: option(
-    '<withdrawals>',
-    'leave out the passages of these withdrawals in force: ids, or all',
-    withdrawals,
-  ),
+  dropWithdrawn: option('<withdrawals>', 'leave out passages of these withdrawals in force: ids, or all', withdrawals),
   restoreWithdrawn: option('<withdrawals>', 'serve them again in this version: ids, or all', withdrawals),
   ...endpointInput,
   chatModel: option(
@@ -144,37 +131,7 @@ const startInput = {
   waitSeconds,
 }
 
-const NOTES = `\
-The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
-A run that fails is tried again after 1 s to 1 min, for eight minutes; one that runs out of memory, once.
-
-Who embeds:
-  none    Nobody: the version has no vectors, words alone rank it, and no provider is asked at build or request. The
-          choice for a large corpus without a model.
-  openai  A model, which also finds passages that share no word with the question: every passage is sent to
-          OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY. With EMBEDDING=onnx for gateway, jobs and this
-          command it is the encoder of this repository, and the default.
-
-Engine:
-  local       Search nodes hold the version's index; every node needs memory and disk for all of it.
-  opensearch  An index of its own in the cluster at OPENSEARCH_URL gives the candidates, for a corpus larger than a node.
-              Search nodes and the job worker need that variable. The decision is calibrated with this engine.
-
-Search questions:
-  What people may ask of a passage in everyday words. They are searched beside the texts, so a question finds a passage
-  that shares no word with it. They are never served and are no evidence; the report and the comparison list them.
-  openai  The chat model --chat-model writes two for each passage: every passage is sent to OPENAI_BASE_URL, once.
-          The job worker logs the price in tokens before it begins; see the report before you approve what was written.
-
-${READER_NOTES}
-
-How the candidate is evaluated:
-  question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
-                share of the vectors and the decision, and compares with the active version. Use one for whatever is
-                served to others; 20 questions of either kind at least, better hundreds.
-  known items   Without --questions, up to 200 passages are looked up by their own heading and opening words: tells
-                whether the version finds what it holds, not whether it understands questions. The decision is a
-                conservative default.`
+const NOTES = readFileSync(new URL('./build-notes.txt', import.meta.url), 'utf8').trimEnd()
 
 export const commands: Commands = [
   group('build', 'builds of candidate versions: start, show, list, cancel, retry', [
