@@ -1,12 +1,14 @@
 import type { TokenStream } from './tokens.ts'
 import PATTERNS from './patterns.json' with { type: 'json' }
 
-type Pattern = keyof typeof PATTERNS
+type Pattern = keyof typeof PATTERNS.patterns
+/** `@month@` is the list of that name. */
+const withLists = (pattern: string) =>
+  Object.entries(PATTERNS.lists).reduce((text, [name, list]) => text.replaceAll(`@${name}@`, list), pattern)
 const compiled = new Map(
-  Object.entries(PATTERNS).map(([name, { form, pattern }]) => [
-    name,
-    { isRaw: form === 'raw', pattern: new RegExp(pattern.join('|'), 'yu') },
-  ]),
+  Object.entries(PATTERNS.patterns).map(([name, { form, pattern }]) => {
+    return [name, { isRaw: form === 'raw', pattern: new RegExp(withLists(pattern.join('|')), 'yu') }]
+  }),
 )
 /** The tokens of a text as one string, as written and folded: a space stands where something separates two. */
 const raw = new WeakMap<TokenStream, ReturnType<typeof join>>()
