@@ -161,11 +161,8 @@ const LAST_LINES = 12
 
 /** Returns the last lines of a log from byte `from` on, indented. */
 export function lastLines(file: string, from = 0): string {
-  const lines = readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n')
-  return lines
-    .slice(-LAST_LINES)
-    .map((line) => `  ${line.slice(0, 500)}`)
-    .join('\n')
+  const lines = readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n').slice(-LAST_LINES)
+  return lines.map((line) => `  ${line.slice(0, 500)}`).join('\n')
 }
 
 /**
