@@ -94,7 +94,7 @@ function isTitled({ name, parent }: MarkupElement): boolean {
 
 /** Text that is struck through in print. */
 function strokeOf(element: MarkupElement): 'struck' | undefined {
-  return element.name === 'HT' && attribute(element, 'TYPE') === 'STROKE' ? 'struck' : undefined
+  return element.name === 'HT' && attribute(element, 'TYPE')?.startsWith('STR') === true ? 'struck' : undefined
 }
 
 function scriptOf(element: MarkupElement): Role {
