@@ -64,7 +64,8 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   const sorted = [...entries].toSorted(([a, actA], [b, actB]) => compare(actB, actA) || compare(b, a))
   const own = sorted.map(([alias, act]) => corpusName(alias, act))
   // Another form of a name never replaces a name that is written so.
-  for (const name of [...BUILT_IN_FORMS, ...own.flatMap(formsOf), ...BUILT_IN, ...own]) insert(root, name)
+  for (const name of [...withoutYears(own), ...BUILT_IN_FORMS, ...own.flatMap(formsOf), ...BUILT_IN, ...own])
+    insert(root, name)
   for (const [alias, act] of sorted) {
     const named = `${alias} ${act}`.match(/(?<!\d)(?:1[89]|20)\d\d(?!\d)/g)
     if (named !== null) years.set(act, [...(years.get(act) ?? []), ...named])
@@ -78,7 +79,7 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   // The names of places are read once, before the first question.
   if (version.jurisdictions !== undefined) readPlace(lex('a'), 0)
   if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
-    for (const name of own) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
+    for (const name of [...own.flatMap(formsOf), ...own]) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
     languages,
     /** The longest name that starts at this token. */
@@ -143,18 +144,27 @@ function formsOf({ act, written, standalone, casedAlways }: Name): Name[] {
   const volume = /^SGB (\d{1,2})$/.exec(figures === undefined ? '' : written)?.[1]
   const ordinal = volume === undefined ? undefined : SOCIAL_VOLUMES[Number(volume) - 1]
   if (ordinal !== undefined)
-    for (const [ending, noun] of SOCIAL_BOOKS) forms.push(`${ordinal}${ending} ${noun} Sozialgesetzbuch`)
+    for (const words of ['es Buch', 'en Buch', 'en Buches']) forms.push(`${ordinal}${words} Sozialgesetzbuch`)
+  // `Legea nr. 190/2018`, `Skollag (2010:800)`
+  const plain = written.replace(/ (?:nr|no|n|č)\.?º?(?= \d)|\s\(\d{4}:\d+\)$/iu, '')
+  if (plain !== written) forms.push(plain)
   if (/^Gesetz\s/.test(written)) forms.push(written.replace('Gesetz', 'Gesetzes'))
   if (/^\S*\p{Ll}(?:gesetz|gesetzbuch|-Gesetz|vertrag)$/u.test(written)) forms.push(`${written}es`, `${written}s`)
   return forms.map((form) => nameOf(form, act, standalone, false))
 }
 
+/** `Companies Act`, where one act alone has that name and a year: it counts beside a provision. */
+function withoutYears(names: readonly Name[]): readonly Name[] {
+  const bases = names.flatMap(({ written, act }) => {
+    const [, base] = TITLE_AND_YEAR.exec(written) ?? []
+    return base === undefined ? [] : [nameOf(base, act, 'never', false)]
+  })
+  const byTitle = Map.groupBy(bases, ({ written }) => written)
+  return [...byTitle.values()].filter((found) => new Set(found.map(({ act }) => act)).size === 1).flat()
+}
+
+const TITLE_AND_YEAR = /^(.+ (?:Act|Order|Regulations|Rules|Ordinance|Measure)),? (?:1[6-9]|20)\d\d$/
 const PUBLIC_LAWS = ['Public Law No.', 'Pub. L.', 'Pub. L. No.', 'P.L.']
-const SOCIAL_BOOKS = [
-  ['es', 'Buch'],
-  ['en', 'Buch'],
-  ['en', 'Buches'],
-] as const
 
 function insert(root: Node, name: Name): void {
   if (name.words.length === 0) return
