@@ -29,8 +29,11 @@ import {
   orders,
 } from '#core/domain/retrieval-profile.ts'
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
+import HELP from './build-options.json' with { type: 'json' }
 
 const ORDERED_PASSAGES_DEFAULT = 20
+
+const onFailure = z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse')
 
 const readerInput = {
   reader: option('<model>', 'this model of READER_BASE_URL scores the first passages of each request, see below'),
@@ -49,20 +52,12 @@ const readerInput = {
     `passages that it orders; default ${ORDERED_PASSAGES_DEFAULT}`,
     whole(ORDERED_PASSAGES_MIN, ORDERED_PASSAGES_MAX).optional(),
   ),
-  readerFailure: option(
-    '<refuse|decide_without>',
-    'what its failure does to a request where its scores only decide: 503, or a decision without it; default refuse',
-    z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse'),
-  ),
+  readerFailure: option('<refuse|decide_without>', HELP.readerFailure, onFailure),
 }
 
 const rewriterInput = {
   rewriter: option('<model>', 'this chat model of REWRITER_BASE_URL writes search queries for each question'),
-  rewriterFailure: option(
-    '<refuse|decide_without>',
-    'what its failure does to a request: 503, or an answer by the words of the question alone; default refuse',
-    z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse'),
-  ),
+  rewriterFailure: option('<refuse|decide_without>', HELP.rewriterFailure, onFailure),
 }
 
 function rewriterOf({
@@ -93,15 +88,8 @@ const withdrawals = commaList.transform((ids) => (ids.length === 1 && ids[0] ===
 
 const startInput = {
   import: option('<import>', 'id that "operator import" printed', text),
-  questions: option(
-    '<file>',
-    'JSONL of {"id","text","relevant":[passage ids]}, ids as the page of a version shows them; an empty list: the corpus has no answer. ' +
-      'Without it: known items, see below',
-  ),
-  searchQuestions: option(
-    '<file|openai>',
-    'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
-  ),
+  questions: option('<file>', HELP.questions),
+  searchQuestions: option('<file|openai>', HELP.searchQuestions),
   embedding: option(
     '<none|openai>',
     'who embeds, see below; default: none, or openai with EMBEDDING=onnx',
@@ -120,11 +108,7 @@ const startInput = {
   dropWithdrawn: option('<withdrawals>', 'leave out passages of these withdrawals in force: ids, or all', withdrawals),
   restoreWithdrawn: option('<withdrawals>', 'serve them again in this version: ids, or all', withdrawals),
   ...endpointInput,
-  chatModel: option(
-    '<name>',
-    'chat model that writes the search questions of --search-questions openai',
-    endpointOptionsSchema.shape.chat_model,
-  ),
+  chatModel: option('<name>', HELP.chatModel, endpointOptionsSchema.shape.chat_model),
   ...rewriterInput,
   ...readerInput,
   wait,
