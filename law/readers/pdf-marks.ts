@@ -29,7 +29,7 @@ export async function markedTexts<T extends PdfText & { readonly quarters?: numb
     if (SPEAKS.test(String(subtype)) || (/^(?:High|Under)/.test(String(subtype)) && contentsObj?.str))
       say(`annotation ${String(subtype)}`)
   const struck = struckBoxes(annotations)
-  const { next, lines, fills, shapes } = await drawingOf(page, isShown)
+  const { next, lines, fills, shapes } = await drawingOf(page, isShown, say)
   for (const name of unreadIn(shapes, texts)) say(name)
   return texts.flatMap((text) => {
     const letters = [...text.text]
@@ -125,7 +125,7 @@ function boxAround(points: readonly number[]): Box {
 
 /** In points: smaller letters are not seen; a line is thinner than the second, longer than the third; of pictures. */
 const [SIZE_MIN, THIN_MAX, LINE_MIN, PICTURE_MIN, STEP] = [1, 2, 4, 8, 3] as const
-const [BOXES_MAX, SHAPES_MAX, POINTS_MAX] = [5_000, 500, 2_000] as const
+const [BOXES_MAX, SHAPES_MAX, POINTS_MAX] = [5_000, 500, 20_000] as const
 const OPAQUE_MIN = 0.5
 const CONTRAST_MIN = 24
 
@@ -180,14 +180,14 @@ const PLAIN: Graphics = { mode: 0, colour: '#000000', alpha: 1, scale: 1, matrix
  * Follows the operators of a page: letters in their order, thin boxes, which strike what they cross, grounds, and shapes:
  * pictures, and paths that are no boxes or lines of tables.
  */
-async function drawingOf(page: Page, isShown: (layer: unknown) => boolean) {
+async function drawingOf(page: Page, isShown: (layer: unknown) => boolean, say: (unread: string) => void) {
   const { OPS } = await getResolvedPDFJS()
   const { fnArray, argsArray } = await page.getOperatorList()
   const [letters, lines, fills, saved, layers]: [Letter[], Box[], Fill[], Graphics[], boolean[]] = [[], [], [], [], []]
   const shapes: Shape[] = []
   const paints = new Set<unknown>([OPS.fill, OPS.eoFill, OPS.fillStroke, OPS.eoFillStroke, OPS.closeFillStroke])
   const images = new Set<unknown>([OPS.paintImageXObject, OPS.paintInlineImageXObject, OPS.paintImageMaskXObject])
-  let [state, isNote, clips] = [PLAIN, false, false]
+  let [state, isNote, clips, slanted] = [PLAIN, false, false, 0]
   const isDrawn = () => state.alpha >= OPAQUE_MIN && !layers.includes(true) && !isNote
   for (const [order, operator] of fnArray.entries()) {
     const stated: unknown = argsArray[order]
@@ -220,7 +220,9 @@ async function drawingOf(page: Page, isShown: (layer: unknown) => boolean) {
       const isLine = box.top - box.bottom <= THIN_MAX && box.right - box.left >= LINE_MIN
       if (clips && corners.length > 0 && Number.isFinite(box.left)) state = { ...state, clip: common(box, state.clip) }
       clips = false
-      const slant = args[0] === OPS.endPath || shapes.length >= SHAPES_MAX ? [] : slantOf(state.matrix, args[1])
+      const left = shapes.length < SHAPES_MAX ? POINTS_MAX - slanted : 0
+      const slant = args[0] === OPS.endPath ? [] : slantOf(state.matrix, args[1], left)
+      slanted += slant.length
       if (slant.length > 0 && isDrawn()) shapes.push({ ...common(box, state.clip), slant })
       if (!isDrawn() || lines.length + fills.length >= BOXES_MAX) continue
       if (isLine && args[0] !== OPS.endPath) lines.push(box)
@@ -231,6 +233,8 @@ async function drawingOf(page: Page, isShown: (layer: unknown) => boolean) {
       for (const letter of glyphsOf(args[0])) letters.push({ letter, order, isHidden, colour, clip })
     }
   }
+  // A drawing of more lines is a picture.
+  if (slanted >= POINTS_MAX || shapes.length >= SHAPES_MAX) say('picture')
   return { next: createNext(letters), lines, fills, shapes }
 }
 
@@ -255,18 +259,19 @@ function common(a: Box, b: Box): Box {
 /** Numbers after each sign of a path: a move, a line, curves and its end. */
 const [MOVE, NUMBERS] = [0, [2, 2, 6, 4, 0]] as const
 
-function slantOf(matrix: readonly number[], paths: unknown): readonly Point[] {
+function slantOf(matrix: readonly number[], paths: unknown, most: number): readonly Point[] {
   const path = numbersOf(Array.isArray(paths) ? paths[0] : [])
   const points: Point[] = []
   let [from, count] = [boxIn(matrix, []), 0]
   for (let at = 0; at < path.length; at += count + 1) {
     count = NUMBERS[path[at] ?? 0] ?? 0
-    for (let next = at + 1; next < at + count && points.length < POINTS_MAX; next += 2) {
+    for (let next = at + 1; next < at + count && points.length < most; next += 2) {
       const to = boxIn(matrix, [...path.slice(next, next + 2), ...path.slice(next, next + 2)])
       const [wide, high] = [to.left - from.left, to.top - from.top]
       const isSlant = path[at] !== MOVE && Math.min(Math.abs(wide), Math.abs(high)) > THIN_MAX
-      for (let part = isSlant ? STEP / Math.hypot(wide, high) : 1; part < 1; part += STEP / Math.hypot(wide, high))
-        points.push({ x: from.left + wide * part, y: from.top + high * part })
+      const steps = isSlant ? Math.min(Math.hypot(wide, high) / STEP, most - points.length + 1) : 0
+      for (let step = 1; step < steps; step += 1)
+        points.push({ x: from.left + (wide * step) / steps, y: from.top + (high * step) / steps })
       from = to
     }
   }

@@ -161,6 +161,7 @@ test.each<readonly [isServed: boolean | string, line: Partial<DrawnLine>]>([
   [false, { before: 'q 400 400 9 9 re W n', after: 'Q' }],
   [true, { before: 'q 60 600 500 90 re W n', after: 'Q 60 630 400 25 re S' }],
   ['drawing over text', { after: '70 630 m 250 655 l S' }],
+  ['picture', { after: '0 0 m 1000000000000 900000000000 l S' }],
   ['picture', { after: '70 300 m 100 340 l 130 300 l S' }],
   ['picture', { after: 'q 90 0 0 40 72 300 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q' }],
   ['annotation Text', { struck: 300, annotation: 'Text' }],
