@@ -25,7 +25,7 @@ const ACROSS = /(?=.*absolute)(?=.*top:(?:[45]\d%|calc|[\d.]+em))(?=.*(?:border|
 const SHOWN = /^@(?:media\s+(?:only\s+)?(?:all|screen)$|supports\b|layer\b)/i
 const ELSEWHERE = /^@(?:media\s+(?:only\s+)?(?:print|speech)|[\w-]*keyframes|font-face|page|counter-style|property)/i
 const RULES_MAX = 2_000
-const LISTS = /^(?:list-style|counter-)/
+const BEYOND: StyleRule = { selector: 'beyond a bound', matches: undefined, standing: 'unread', declarations: [] }
 
 /**
  * Returns a function that says of an element whether the page's style sheets hide it or strike it through (CSS 2.2,
@@ -83,6 +83,8 @@ function rulesOf(root: MarkupElement): readonly StyleRule[] {
     if (conditions.some((each) => ELSEWHERE.test(each))) return
     const standing = stated && (conditions.every((each) => SHOWN.test(each)) ? stated : 'unread')
     const nested = heads.filter((each) => !each.startsWith('@')).map((each) => each.split(','))
+    const size = nested.reduce((product, each) => product * each.join('&').split('&').length, 1)
+    if (size > RULES_MAX) return void rules.push(BEYOND)
     const [first = [], ...inner] = nested
     const selectors = inner.reduce((outer, own) => outer.flatMap((each) => own.map((one) => within(each, one))), first)
     for (const selector of selectors.map((each) => each.trim())) {
@@ -107,9 +109,10 @@ function rulesOf(root: MarkupElement): readonly StyleRule[] {
   }
   const stated = rules.filter((each) => each.standing !== undefined).flatMap((each) => each.declarations)
   const names = new Set(stated.map(([name]) => name))
-  const isStated = ([name]: Declaration): boolean => names.has(name) || LISTS.test(name)
+  const isStated = ([name]: Declaration): boolean => names.has(name) || /^(?:list-style|counter-)/.test(name)
   const stating = rules.filter(({ standing, declarations }) => standing ?? declarations.some(isStated))
-  const found = stating.slice(0, RULES_MAX).toSorted((a, b) => weightOf(a.selector) - weightOf(b.selector))
+  if (stating.length > RULES_MAX) stating.splice(RULES_MAX, Infinity, BEYOND)
+  const found = stating.toSorted((a, b) => weightOf(a.selector) - weightOf(b.selector))
   RULES.set(root, found)
   return found
 }

@@ -65,6 +65,7 @@ describe('a page', () => {
     '<details><summary>Old</summary><p>zqgone</p></details>',
     '<h2>Section 5 Boats [Repealed]</h2><p>zqgone boats pay a fee to the keeper.</p>',
     '<p>z\u0336zqgone</p>',
+    `<style>${'a,b{'.repeat(30)}p{display:none}${'}'.repeat(30)}</style><p>zqgone</p>`,
     '<style>.a::after{content:"";position:absolute;top:50%;border-top:1px solid}</style><p class="a">zqgone</p>',
     '<meta name="status" content="no longer in force"><p>zqgone</p>',
     '<script type="application/ld+json">{"legislationLegalForce":"NotInForce"}</script><p>zqgone</p>',
