@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { startSearchNode, type LocalSearchNode } from '#operator/demo/local/stack.ts'
 import { remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { loadedOn, withSearchNode } from '#test/support/search-node.ts'
 import { runScript } from '#test/support/processes.ts'
-import { until } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 import { startTestService, type TestService } from '#test/support/service.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 
@@ -67,7 +66,7 @@ test('a search node that lacks the version is passed over, and gets it again by 
   service.jobs.signal('SIGSTOP')
   const [versionId] = await loadedOn(nodes[0].address)
   if (versionId === undefined) throw new Error('the node holds nothing')
-  await withSearchNode(nodes[0].address, (client) => client.releaseVersion(versionId, JOB_BOUNDS.statusTimeoutMs))
+  await withSearchNode(nodes[0].address, (client) => client.releaseVersion(versionId, CALL_TIMEOUT_MS))
   expect(await loadedOn(nodes[0].address)).toEqual([])
   const answers = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
@@ -106,7 +105,7 @@ test('a rolling restart of all search nodes by their health alone fails no reque
 test('a node that hangs while it loads keeps no other waiting', async () => {
   const [hung, other] = [nodes[0].address, nodes[1].address]
   nodes[0].signal('SIGSTOP')
-  await withSearchNode(other, (client) => client.releaseVersion(service.versionId, JOB_BOUNDS.statusTimeoutMs))
+  await withSearchNode(other, (client) => client.releaseVersion(service.versionId, CALL_TIMEOUT_MS))
   await until('the other has its version again', async () => (await loadedOn(other)).includes(service.versionId))
   nodes[0].signal('SIGCONT')
   await until('the hung one has it too', async () => (await loadedOn(hung)).includes(service.versionId))
@@ -121,7 +120,7 @@ test('refunds of a day end at the daily allowance: the next failure stays charge
   const [versionId] = await loadedOn(nodes[0].address)
   if (versionId === undefined) throw new Error('the node holds nothing')
   for (const { address } of nodes)
-    await withSearchNode(address, (client) => client.releaseVersion(versionId, JOB_BOUNDS.statusTimeoutMs))
+    await withSearchNode(address, (client) => client.releaseVersion(versionId, CALL_TIMEOUT_MS))
   for (let failure = 0; failure <= allowance; failure++)
     expect((await caller.ask()).error().error.code).toBe('RETRIEVAL_UNAVAILABLE')
   service.jobs.signal('SIGCONT')
