@@ -79,7 +79,8 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   // The names of places are read once, before the first question.
   if (version.jurisdictions !== undefined) readPlace(lex('a'), 0)
   if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
-    for (const name of [...own.flatMap(formsOf), ...own]) insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
+    for (const name of [...own.flatMap(formsOf), ...own])
+      insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
     languages,
     /** The longest name that starts at this token. */
@@ -134,7 +135,7 @@ function nameOf(written: string, act: string, standalone: Standalone, casedAlway
   return { act, written, words: compared, letters: lettersOf(tokens), standalone, casedAlways }
 }
 
-/** Forms of a name that mean the same act: the genitive of a German name, and a number in other figures. */
+/** Forms of a name that mean the same act: a German genitive, a number in other figures, without its sign or behind. */
 function formsOf({ act, written, standalone, casedAlways }: Name): Name[] {
   if (casedAlways) return []
   const figures = otherFigures(written)
@@ -145,7 +146,6 @@ function formsOf({ act, written, standalone, casedAlways }: Name): Name[] {
   const ordinal = volume === undefined ? undefined : SOCIAL_VOLUMES[Number(volume) - 1]
   if (ordinal !== undefined)
     for (const words of ['es Buch', 'en Buch', 'en Buches']) forms.push(`${ordinal}${words} Sozialgesetzbuch`)
-  // `Legea nr. 190/2018`, `Skollag (2010:800)`
   const plain = written.replace(/ (?:nr|no|n|č)\.?º?(?= \d)|\s\(\d{4}:\d+\)$/iu, '')
   if (plain !== written) forms.push(plain)
   if (/^Gesetz\s/.test(written)) forms.push(written.replace('Gesetz', 'Gesetzes'))
