@@ -73,11 +73,13 @@ export function readActAfter(
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
   if (!clause && isNonStatutoryAfter(tokens, at, index)) return 'non-statutory'
-  const placed = readUnresolvedAfter(tokens, named ?? index, designator, linked, aliases)
-  // `des Hessischen Datenschutzgesetzes`, `Brazil's LGPD`: the place belongs to the name.
-  const behind =
-    placed ?? (named === undefined ? placed : readUnresolvedAfter(tokens, index, designator, linked, aliases))
-  const mention = placed ?? (behind && actBeside(`name:${tokens.words(named ?? index, behind.end)}`, behind.end))
+  const unresolvedAt = (from: number) => readUnresolvedAfter(tokens, from, designator, linked, aliases)
+  let mention = unresolvedAt(named ?? index)
+  if (mention === undefined && named !== undefined) {
+    // `des Hessischen Datenschutzgesetzes`, `Brazil's LGPD`: the place belongs to the name.
+    const behind = unresolvedAt(index)
+    mention = behind && actBeside(`name:${tokens.words(named, behind.end)}`, behind.end)
+  }
   if (mention !== undefined) return linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
   return former === undefined ? undefined : actBeside(`name:${tokens.text(former)}`, former + 1)
 }

@@ -57,9 +57,11 @@ function readTitle(tokens: TokenStream, at: number): ActMention | undefined {
 
 /** `U.S.C.`, `USCA` and `U.S.C.S.` of publishers, `U.S. Code`, `United States Code`. */
 function afterCode(tokens: TokenStream, at: number): number | undefined {
-  const short = ['usca', 'uscs', 'usc'].map((letters) => tokens.afterAbbreviation(at, letters)).find((end) => end)
-  const us = tokens.afterAbbreviation(at, 'us')
-  return short ?? (tokens.reads(us ?? -1, 'code') ? (us ?? 0) + 1 : afterWords(tokens, at, 'united states code'))
+  const after = (letters: string) => tokens.afterAbbreviation(at, letters)
+  const short = after('usca') ?? after('uscs') ?? after('usc')
+  if (short !== undefined) return short
+  const us = after('us')
+  return us !== undefined && tokens.reads(us, 'code') ? us + 1 : afterWords(tokens, at, 'united states code')
 }
 
 /** The position after a name that is written out, and its comma. */

@@ -18,8 +18,8 @@ function join(tokens: TokenStream, isRaw: boolean) {
   const starts: number[] = []
   const after = new Map<number, number>()
   let text = ''
-  for (const [index, { glued, ...token }] of tokens.slice(0, tokens.length).entries()) {
-    if (!glued) text += ' '
+  for (const [index, token] of tokens.slice(0, tokens.length).entries()) {
+    if (!token.glued) text += ' '
     starts.push(text.length)
     text += isRaw ? token.raw : token.text
     after.set(text.length, index + 1)
@@ -32,8 +32,8 @@ export function matchNamed(tokens: TokenStream, at: number, name: Pattern) {
   const read = compiled.get(name)
   if (read === undefined || at >= tokens.length) return undefined
   const known = read.isRaw ? raw : folded
-  const form = known.get(tokens) ?? join(tokens, read.isRaw)
-  known.set(tokens, form)
+  let form = known.get(tokens)
+  if (form === undefined) known.set(tokens, (form = join(tokens, read.isRaw)))
   read.pattern.lastIndex = form.starts[at] ?? form.text.length
   const found = read.pattern.exec(form.text)
   const end = found === null ? undefined : form.after.get(form.text.slice(0, read.pattern.lastIndex).trimEnd().length)

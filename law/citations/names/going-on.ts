@@ -98,13 +98,8 @@ function afterGoingOn(
   const place = afterPlace(tokens, end, own)
   const next = tokens.text(end)
   const isEnd = /^[?!.,;:)]?$/.test(next) || (FUNCTION_WORD_FORMS.has(next) && !tokens.isCapitalised(end))
-  if (
-    place === undefined &&
-    isEnd &&
-    next !== 'a' &&
-    !tokens.reads(end, 'de', 'du', 'd', 'of', 'del', 'di', 'da', 'do')
-  )
-    return undefined
+  const goesOn = tokens.reads(end, 'a', 'de', 'du', 'd', 'of', 'del', 'di', 'da', 'do')
+  if (place === undefined && isEnd && !goesOn) return undefined
   const named =
     mention.code === true
       ? undefined
