@@ -45,7 +45,10 @@ const vitestResultSchema = z.object({
   numFailedTests: z.int(),
   numPendingTests: z.int(),
   success: z.boolean(),
+  testResults: z.array(z.object({ name: z.string(), status: z.string() })),
 })
+/** Files that may fail among others and pass alone; more of them is no accident of a busy machine. */
+const REPEATED_MAX = 3
 
 interface Outcome {
   readonly code: number
@@ -106,15 +109,18 @@ interface TestRun {
   readonly filters: readonly string[]
   /** Of every random draw; undefined: the fixed one. */
   readonly seed?: number
+  /** One file after the other. */
+  readonly alone?: boolean
 }
 
 interface TestOutcome {
   readonly holds: boolean
   /** How many passed and failed, where the runner got as far as counting. */
   readonly summary?: string
+  readonly failedFiles?: readonly string[]
 }
 
-async function runTests({ projects, filters, seed }: TestRun): Promise<TestOutcome> {
+async function runTests({ projects, filters, seed, alone = false }: TestRun): Promise<TestOutcome> {
   if (seed !== undefined) process.stdout.write(`FC_SEED=${seed} repeats this round.\n`)
   const folder = mkdtempSync(join(tmpdir(), 'evidence-results-'))
   using ending = new DisposableStack()
@@ -128,6 +134,7 @@ async function runTests({ projects, filters, seed }: TestRun): Promise<TestOutco
       '--config',
       'test/vitest.config.ts',
       ...projects.map((name) => `--project=${name}`),
+      ...(alone ? ['--maxWorkers=1'] : []),
       ...reporters,
       ...filters,
     ],
@@ -137,8 +144,9 @@ async function runTests({ projects, filters, seed }: TestRun): Promise<TestOutco
   const result = vitestResultSchema.safeParse(readResult(resultFile))
   process.stdout.write(`${code === 0 ? 'ok  ' : 'FAIL'} tests (${seconds} s)\n`)
   if (!result.success) return { holds: false }
-  const { numPassedTests, numFailedTests, numPendingTests, success } = result.data
+  const { numPassedTests, numFailedTests, numPendingTests, success, testResults } = result.data
   return {
+    failedFiles: testResults.filter(({ status }) => status === 'failed').map(({ name }) => name),
     holds: code === 0 && success && numPendingTests === 0,
     summary: `Tests: ${numPassedTests} passed, ${numFailedTests} failed`,
   }
@@ -172,6 +180,19 @@ function readArguments() {
   }
 }
 
+/**
+ * Runs the tests, and those few files that fail once more, one after the other: a machine that is too busy is told from a
+ * defect, and a file that passes only alone is named.
+ */
+async function runTestsRepeating(run: TestRun): Promise<TestOutcome> {
+  const first = await runTests(run)
+  const { failedFiles: filters = [], summary = '' } = first
+  if (first.holds || stopping || filters.length === 0 || filters.length > REPEATED_MAX) return first
+  process.stdout.write(`${summary}. Run once more, alone: ${filters.join(', ')}\n`)
+  const { holds } = await runTests({ ...run, filters, alone: true })
+  return holds ? { holds, summary: `${summary} among others and passed alone: ${filters.join(', ')}` } : first
+}
+
 /** Runs the tests once, or round by round up to the first that fails. */
 async function runRounds({ suite, filters, rounds }: Invocation): Promise<TestOutcome> {
   // A path may name a test of any project.
@@ -181,7 +202,7 @@ async function runRounds({ suite, filters, rounds }: Invocation): Promise<TestOu
     for (const projects of SUITES[suite]) {
       const lacks = isEngine(projects) ? await engineLacks() : undefined
       if (lacks !== undefined) process.stdout.write(`The tests of OpenSearch are NOT run on this machine. ${lacks}\n`)
-      else outcome = await runTests({ projects, filters })
+      else outcome = await runTestsRepeating({ projects, filters })
       if (!outcome.holds || stopping) break
     }
     return outcome

@@ -7,7 +7,7 @@ import type { Answer } from '#test/support/http.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
 import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
-import { startLoad, type Load, type Sent } from '#test/support/load.ts'
+import { failuresOf, servedOf, startLoad, type Load } from '#test/support/load.ts'
 import { arrivalOf, startTestProvider, type TestProvider } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 import { approvedCandidates, passagesOf } from './approved-candidates.ts'
@@ -58,7 +58,7 @@ async function assertVisible(version: string, sinceMs: number): Promise<void> {
       const sent = all.filter((each) => each.baseUrl === baseUrl && each.sentMs > firstSeen.repliedMs)
       return sent.length >= 20 && sent
     })
-    expect(new Set(later.map(({ answer }) => versionOf(answer)))).toEqual(new Set([version]))
+    expect(new Set(servedOf(later).map((answer) => versionOf(answer)))).toEqual(new Set([version]))
   }
 }
 
@@ -154,21 +154,21 @@ test(
     await assertVisible(first, adjustedNowMs())
 
     const sent = await load.stop()
-    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-    await assertPassagesBelong(sent, first, second)
+    expect(failuresOf(sent)).toEqual([])
+    await assertPassagesBelong(servedOf(sent), first, second)
   },
 )
 
-async function assertPassagesBelong(sent: readonly Sent[], first: string, second: string): Promise<void> {
+async function assertPassagesBelong(answers: readonly Answer[], first: string, second: string): Promise<void> {
   const passages = new Map([
     [first, passagesOf(service, first)],
     [second, passagesOf(service, second)],
   ])
   const served = new Set<string>()
-  for (const { answer } of sent) {
-    const reply = answer?.retrieved()
-    const own = passages.get(reply?.version ?? '')
-    if (reply === undefined || own === undefined) throw new Error('a reply names neither version')
+  for (const answer of answers) {
+    const reply = answer.retrieved()
+    const own = passages.get(reply.version)
+    if (own === undefined) throw new Error('a reply names neither version')
     served.add(reply.version)
     for (const { chunk_id, text } of reply.results) expect(own.get(chunk_id)).toBe(text)
     expect(reply.results[0]?.text).toContain(

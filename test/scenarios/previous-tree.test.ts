@@ -7,7 +7,7 @@ import { builtInCorpus } from '#operator/demo/corpus.ts'
 import { startGateway, startJobs, startSearchNode, type LocalGateway } from '#operator/demo/local/stack.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { settledLedgerRows } from '#test/support/ledger.ts'
-import { startLoad } from '#test/support/load.ts'
+import { failuresOf, servedOf, startLoad } from '#test/support/load.ts'
 import { until } from '#test/support/until.ts'
 import { extractCommitBefore, extractPreviousTree, repositoryWithNewestMigration } from './previous-tree.ts'
 import type { PreviousTree, Repository } from './previous-tree.ts'
@@ -99,9 +99,10 @@ test(
       await replaceWorker(by, `rolled-${name}`)
     }
     const sent = (await Promise.all(loads.map((load) => load.stop()))).flat()
-    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+    expect(failuresOf(sent)).toEqual([])
     const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
-    expect(ledger.filter(({ entry, charged }) => entry === 'delivered' && charged === true).length).toBe(sent.length)
+    const delivered = ledger.filter(({ entry, charged }) => entry === 'delivered' && charged === true)
+    expect(delivered.length).toBe(servedOf(sent).length)
   },
 )
 

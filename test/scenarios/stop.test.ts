@@ -10,7 +10,7 @@ import { startGateway, startJobs, startSearchNode } from '#operator/demo/local/s
 import type { LocalService } from '#operator/demo/local/processes.ts'
 import { ANSWERED_QUERY, startTestService, type TestService } from '#test/support/service.ts'
 import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
-import { startLoad } from '#test/support/load.ts'
+import { failuresOf, startLoad } from '#test/support/load.ts'
 import { loadedOn, withSearchNode } from '#test/support/search-node.ts'
 import { arrivalOf, startTestProvider, type TestProvider } from '#test/support/embedding-endpoint.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
@@ -199,7 +199,7 @@ test(
     const since = load.sent.length
     await load.until('it answers alone', (sent) => sent.length > since + 40)
     const sent = await load.stop()
-    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+    expect(failuresOf(sent)).toEqual([])
     const metrics = await (await fetch(`${gateway.internalUrl}/metrics`)).text()
     for (const address of addresses) expect(metrics).not.toContain(`evidence_node_seconds_count{node="${address}"}`)
   },

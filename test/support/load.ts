@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Answer } from './http.ts'
 import { until } from './until.ts'
 import { adjustedNowMs } from './clock.ts'
@@ -10,13 +11,34 @@ export interface Sent {
   /** On the load-adjusted clock. */
   readonly sentMs: number
   readonly repliedMs: number
+  /** Real time. */
+  readonly tookMs: number
   /** undefined: no reply came. */
   readonly answer: Answer | undefined
 }
 
+/** Answers with status 200. */
+export const servedOf = (sent: readonly Sent[]): Answer[] =>
+  sent.flatMap(({ answer }) => (answer?.status === 200 ? answer : []))
+
 export type Load = ReturnType<typeof startLoad>
 
 const SENT_MAX = 20_000
+/** Of all replies, those that a machine without time for a request may cause. */
+const LATE_SHARE_MAX = 1 / 20
+
+/**
+ * Requests of a load that did not get a 200. One 503 of twenty may have met a deadline of the gateway, which starts at
+ * the shortest of them.
+ */
+export function failuresOf(sent: readonly Sent[]): object[] {
+  const failed = sent.filter(({ answer }) => answer?.status !== 200)
+  const isLate = ({ answer, tookMs }: Sent) => answer?.status === 503 && tookMs >= GATEWAY_BOUNDS.requestSlotTimeoutMs
+  const excused = failed.filter(isLate).length <= sent.length * LATE_SHARE_MAX
+  return failed
+    .filter((each) => !excused || !isLate(each))
+    .map(({ answer, tookMs, baseUrl }) => ({ baseUrl, tookMs, status: answer?.status, body: answer?.bytes.toString() }))
+}
 
 /**
  * Callers that ask one after the other with a pause, each at its gateway, until told to stop. A gateway that refused or
@@ -31,9 +53,10 @@ export function startLoad(
   const stopped = new AbortController()
   async function keepAsking(baseUrl: string): Promise<void> {
     while (!stopped.signal.aborted && sent.length < SENT_MAX) {
-      const sentMs = adjustedNowMs()
+      const [sentMs, beganMs] = [adjustedNowMs(), performance.now()]
       const answer = await caller.ask({}, { baseUrl }).catch(() => undefined)
-      sent.push({ baseUrl, sentMs, repliedMs: adjustedNowMs(), answer })
+      const tookMs = performance.now() - beganMs
+      sent.push({ baseUrl, sentMs, repliedMs: adjustedNowMs(), tookMs, answer })
       if (options.untilRefused === true && answer?.status !== 200) return
       await sleep(options.pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined)
     }

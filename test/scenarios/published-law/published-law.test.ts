@@ -7,7 +7,7 @@ import { storeUrl } from '#operator/demo/local/stack.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { reviewerKeyFile } from '#test/support/installation.ts'
 import { bodyOf, send, startJsonServer, type JsonServer } from '#test/support/json-server.ts'
-import { startLoad } from '#test/support/load.ts'
+import { failuresOf, servedOf, startLoad } from '#test/support/load.ts'
 import { commandLine, type Cli } from '#test/support/operator-cli.ts'
 import { withId } from '#test/support/operator-corpus.ts'
 import { startTestService, type Caller, type TestService } from '#test/support/service.ts'
@@ -170,10 +170,9 @@ test(`law of each format goes from its files to callers, is captured again when 
     ['withdrawn'],
   )
   const sent = [...(await load.stop()), ...(await others.stop())]
-  expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-  expect(new Set((await load.stop()).map(({ answer }) => answer?.retrieved().version))).toEqual(
-    new Set([first, second]),
-  )
+  expect(failuresOf(sent)).toEqual([])
+  const versions = servedOf(await load.stop()).map((answer) => answer.retrieved().version)
+  expect(new Set(versions)).toEqual(new Set([first, second]))
 })
 
 const CALLERS = { callers: 1, pauseMs: 200 }
