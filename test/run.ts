@@ -115,8 +115,9 @@ interface TestRun {
 
 interface TestOutcome {
   readonly holds: boolean
-  /** How many passed and failed, where the runner got as far as counting. */
-  readonly summary?: string
+  /** Where the runner got as far as counting. */
+  readonly passed?: number
+  readonly failed?: number
   readonly failedFiles?: readonly string[]
 }
 
@@ -148,7 +149,8 @@ async function runTests({ projects, filters, seed, alone = false }: TestRun): Pr
   return {
     failedFiles: testResults.filter(({ status }) => status === 'failed').map(({ name }) => name),
     holds: code === 0 && success && numPendingTests === 0,
-    summary: `Tests: ${numPassedTests} passed, ${numFailedTests} failed`,
+    passed: numPassedTests,
+    failed: numFailedTests,
   }
 }
 
@@ -186,11 +188,13 @@ function readArguments() {
  */
 async function runTestsRepeating(run: TestRun): Promise<TestOutcome> {
   const first = await runTests(run)
-  const { failedFiles: filters = [], summary = '' } = first
+  const { passed = 0, failed = 0, failedFiles: filters = [] } = first
   if (first.holds || stopping || filters.length === 0 || filters.length > REPEATED_MAX) return first
-  process.stdout.write(`${summary}. Run once more, alone: ${filters.join(', ')}\n`)
+  process.stdout.write(`${failed} failed. Run once more, alone: ${filters.join(', ')}\n`)
   const { holds } = await runTests({ ...run, filters, alone: true })
-  return holds ? { holds, summary: `${summary} among others and passed alone: ${filters.join(', ')}` } : first
+  if (!holds) return first
+  process.stdout.write(`Passed only alone: ${filters.join(', ')}\n`)
+  return { holds, passed: passed + failed, failed: 0 }
 }
 
 /** Runs the tests once, or round by round up to the first that fails. */
@@ -247,7 +251,8 @@ async function main(): Promise<number> {
   process.stdout.write(
     `${holds ? 'All checks hold' : 'A check failed'} after ${((performance.now() - began) / 1000).toFixed(0)} s.\n`,
   )
-  if (tests.summary !== undefined) process.stdout.write(`${tests.summary}\n`)
+  const { passed, failed = 0 } = tests
+  if (passed !== undefined) process.stdout.write(`Tests: ${passed} passed, ${failed} failed\n`)
   return holds ? 0 : 1
 }
 
