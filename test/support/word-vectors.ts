@@ -1,5 +1,5 @@
 import { fnv1a, fnvSeed } from '#core/index/analysis/ngrams.ts'
-import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
+import KNOWN from '#core/index/analysis/known-words.json' with { type: 'json' }
 import { words } from '#core/index/analysis/words.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
@@ -11,7 +11,7 @@ const GRAM_LETTERS = 4
 /** Of a component that no other text shares; without it, a short text would be near to every question of its words. */
 const OWN_LENGTH = 2
 
-const functionWords = new Set(words(FUNCTION_WORDS))
+const functionWords = new Set(words(Object.values(KNOWN.function).join(' ')))
 
 /** A unit vector of hashed words and their parts (Weinberger et al. 2009): texts are as near as they share words. */
 export function wordVector(text: string): Float32Array<ArrayBuffer> {

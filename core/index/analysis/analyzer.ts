@@ -1,5 +1,5 @@
 import { memoized } from '#core/platform/memoized.ts'
-import { FUNCTION_WORDS } from './function-words.ts'
+import KNOWN from './known-words.json' with { type: 'json' }
 import { indexWords, isStemmed } from './index-words.ts'
 import { stemmerOf } from './stemmers.ts'
 import { fold, words } from './words.ts'
@@ -33,9 +33,9 @@ export interface AnalyzedQuestion {
   readonly terms: ReadonlyMap<string, readonly string[]>
 }
 
-const functionWordLists = FUNCTION_WORDS.trim().split('\n\n')
+/** By language. */
 const functionWords = new Map(
-  ['en', 'de', 'fr'].map((language, index) => [language, new Set(words(functionWordLists[index] ?? ''))]),
+  Object.entries(KNOWN.function).map(([language, list]) => [language, new Set(words(list))]),
 )
 
 /** Whether a folded word is a function word of any language that has a list. */

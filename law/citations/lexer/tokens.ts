@@ -1,4 +1,4 @@
-import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
+import KNOWN from '#core/index/analysis/known-words.json' with { type: 'json' }
 import { withLatinLookAlikes } from '#core/identity/look-alikes.ts'
 import { fold } from '#core/index/analysis/words.ts'
 
@@ -65,9 +65,7 @@ function kindOf(folded: string): Token['kind'] {
 
 /** Articles, prepositions, pronouns and auxiliaries: they begin no name, whatever their case. */
 export const FUNCTION_WORD_FORMS: ReadonlySet<string> = new Set(
-  FUNCTION_WORDS.split(/\s+/)
-    .filter((word) => word !== '')
-    .map(fold),
+  Object.values(KNOWN.function).flatMap((list) => list.split(' ').map(fold)),
 )
 
 /** No official identifier is longer. */
