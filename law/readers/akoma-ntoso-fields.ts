@@ -1,7 +1,7 @@
 import { foldCode } from '#core/identity/fold.ts'
 import type { DocumentFields, ReaderLoss } from './document.ts'
 import NAMES from './names/akoma-ntoso.json' with { type: 'json' }
-import { dated, dayIn, endIn, isWithin, languageTag, type ReadTree } from './format.ts'
+import { dated, dayIn, endIn, firstAfter, isWithin, languageTag, type ReadTree, type Vocabulary } from './format.ts'
 import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf, wordSet } from './tree.ts'
 import { FORCE_NOTE, type Standing } from './standing.ts'
 import { saysStanding } from './vocabulary.ts'
@@ -123,7 +123,14 @@ function timesOf(read: ReadTree) {
     const isEndless = end === undefined || end.startsWith('9999')
     const lacks = (start !== undefined && from === undefined) || (!isEndless && to === undefined)
     const isAhead = day !== undefined && from !== undefined && from > day
-    return { kind, isAhead, isIn: !isAhead && (to ?? '9999') > (day ?? ''), isUnread: lacks || NO_LAW.test(kind) }
+    const change = firstAfter(day ?? '9999', [from, to])
+    return {
+      kind,
+      change,
+      isAhead,
+      isIn: !isAhead && (to ?? '9999') > (day ?? ''),
+      isUnread: lacks || NO_LAW.test(kind),
+    }
   }
   const intervalsIn = (group: MarkupElement) => childrenNamed(group, 'timeInterval').map(intervalOf)
   const groups = new Map(allNamed(meta, 'temporalGroup').map((each) => [keyOf(each), intervalsIn(each)]))
@@ -135,12 +142,20 @@ function timesOf(read: ReadTree) {
 }
 
 /** What the attribute `period` of an element says at the day of the expression (Akoma Ntoso 1.0, section 5.8). */
-export function createPeriods(read: ReadTree): (element: MarkupElement) => Standing | undefined {
+export function createPeriods(read: ReadTree): Pick<Vocabulary, 'standingOf' | 'changeOf'> {
   const { day, intervalsOf } = timesOf(read)
-  return (element) => {
+  const standingOf = (element: MarkupElement): Standing | undefined => {
     const intervals = intervalsOf(element)
     if (day === undefined || intervals.length === 0 || intervals.some(({ isIn }) => isIn)) return undefined
     return intervals.every(({ isAhead }) => isAhead) ? 'prospective' : 'ended'
+  }
+  return {
+    standingOf,
+    changeOf: (element) =>
+      firstAfter(
+        '',
+        intervalsOf(element).map(({ change }) => change),
+      ),
   }
 }
 

@@ -33,7 +33,7 @@ export const AKOMA_NTOSO: MarkupFormat = {
   format: 'akoma-ntoso',
   parse: parseXml,
   recognises: ({ kind, root }) => kind === 'xml' && root === 'akomaNtoso',
-  vocabulary: (read) => ({ ...VOCABULARY, standingOf: createPeriods(read) }),
+  vocabulary: (read) => ({ ...VOCABULARY, ...createPeriods(read) }),
   losses: unreadPeriods,
   roles: () => roleOf,
   fields: fieldsOf,

@@ -34,6 +34,8 @@ export interface Provision {
   readonly path: readonly string[]
   /** Why it is no law in force: then it has no text, or one that says so. */
   readonly standing?: Standing | undefined
+  /** First day, after that of the text, on which the file states that it changes or ends. */
+  readonly until?: string | undefined
   /** Its text where it becomes a record of its own; the text of those within it stands with it. */
   readonly text: string | undefined
   readonly pieces: readonly Piece[]

@@ -45,6 +45,8 @@ export interface Vocabulary {
   readonly values: ReadonlyMap<string, ReadonlyMap<string, Standing | 'in force'>>
   /** What an element says in another way. */
   readonly standingOf?: ((element: MarkupElement) => Standing | undefined) | undefined
+  /** First day, after that of the text, on which that changes. */
+  readonly changeOf?: ((element: MarkupElement) => string | undefined) | undefined
 }
 
 /** One format of markup: what recognises it, what its elements are, and what it says of a document. */
@@ -110,6 +112,11 @@ export function endIn(written: string | undefined, line: number | undefined): st
     `it states the end "${written.trim().slice(0, 40)}", which is no day: state it as YYYY-MM-DD`,
     line === undefined ? {} : { line },
   )
+}
+
+/** Returns the first of some days, YYYY-MM-DD, that is later than one. */
+export function firstAfter(day: string, days: readonly (string | undefined)[]): string | undefined {
+  return days.filter((each) => each !== undefined && each > day).toSorted()[0]
 }
 
 const ENGLISH_MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

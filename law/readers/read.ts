@@ -102,7 +102,7 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
   const read = { tree, path }
   const vocabulary = format.vocabulary?.(read)
   const unknown = vocabulary === undefined ? [] : markStanding(tree.root, vocabulary)
-  const walked = walk(tree.root, format.roles(read))
+  const walked = walk(tree.root, format.roles(read), vocabulary?.changeOf)
   const { omitted } = walked
   const provisions = walked.provisions.map(withLabel)
   const fields = format.fields(read)

@@ -19,6 +19,8 @@ export interface OpenUnit {
   readonly notesOfName: MarkupElement[]
   /** Why it is no law in force, as it or a unit around it states. */
   readonly standing: Standing | undefined
+  /** First day on which its text changes. */
+  until: string | undefined
   hasUnits: boolean
   /** Whether text of it is struck or hidden. */
   isCut: boolean

@@ -2,7 +2,7 @@ import { foldKey } from '#core/identity/fold.ts'
 import { READER_BOUNDS } from './bounds.ts'
 import { MATHML } from './drawn.ts'
 import type { ReaderLoss } from './document.ts'
-import { dayIn, endIn, type Vocabulary } from './format.ts'
+import { dayIn, endIn, firstAfter, type Vocabulary } from './format.ts'
 import { roleNamed, rolesByName, type RoleLine } from './roles.ts'
 import { isNoText, saysGone, STANDINGS, standingOfClasses, standingOfStyle, type Standing } from './standing.ts'
 import STANDING from './names/standing.json' with { type: 'json' }
@@ -72,7 +72,9 @@ export function withWindow(vocabulary: Vocabulary, day: string | undefined, from
     if (end !== undefined && end <= day) return 'ended'
     return (dayIn(attributes.get(from)) ?? day) > day ? 'prospective' : undefined
   }
-  return { ...vocabulary, standingOf }
+  const changeOf = ({ attributes }: MarkupElement) =>
+    firstAfter(day, [dayIn(attributes.get(from)), dayIn(attributes.get(to))])
+  return { ...vocabulary, standingOf, changeOf }
 }
 
 /** Notes at each element why its text is no law in force, and returns what was not understood. */

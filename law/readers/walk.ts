@@ -1,5 +1,6 @@
 import type { Omitted, Provision, ReaderLoss } from './document.ts'
 import { drawnRole } from './drawn.ts'
+import { firstAfter, type Vocabulary } from './format.ts'
 import type { Role, Roles, TextRole } from './roles.ts'
 import { columnsOf, RowCells } from './row-cells.ts'
 import { isNoText, STANDING_RULES, type Standing } from './standing.ts'
@@ -27,20 +28,24 @@ import type { SectionStack, OpenUnit, Place } from './units.ts'
 export const HEADING_RULE = 'number or heading, which the passage carries'
 
 /** Reads the provisions below an element, which is the document itself. */
-export function walk(root: MarkupElement, roles: Roles) {
-  const walker = new Walker(roles)
+export function walk(root: MarkupElement, roles: Roles, changeOf: ChangeOf) {
+  const walker = new Walker(roles, changeOf)
   walker.document(root)
   return { provisions: walker.provisions, omitted: walker.omitted, losses: walker.losses }
 }
 
+type ChangeOf = Vocabulary['changeOf']
+
 class Walker {
   readonly #roles: Roles
+  readonly #changeOf: ChangeOf
   readonly #units: (Provision | undefined)[] = []
   readonly #cells = new RowCells()
   readonly omitted: Omitted[] = []
   readonly losses: ReaderLoss[] = []
 
-  constructor(roles: Roles) {
+  constructor(roles: Roles, changeOf: ChangeOf) {
+    this.#changeOf = changeOf
     this.#roles = (element, context) => drawnRole(element) ?? roles(element, context)
   }
 
@@ -76,7 +81,24 @@ class Walker {
     // What stands below a hidden heading is shown.
     const own = rank !== undefined && element.standing === 'hidden' ? undefined : element.standing
     const standing = own ?? inherited(above, role.kind)
-    return { index, kind: role.kind, level, writer, role, element, above, rank, ...names, standing }
+    const unit = { index, kind: role.kind, level, writer, role, element, above, rank, ...names, standing }
+    if (level === 'part') this.#changes(above, element)
+    return { ...unit, until: level === 'part' ? undefined : this.#untilAround(element) }
+  }
+
+  #untilAround(element: MarkupElement): string | undefined {
+    const days: (string | undefined)[] = []
+    for (let next: MarkupElement | undefined = element; next !== undefined; next = next.parent)
+      days.push(this.#changeOf?.(next))
+    return firstAfter('', days)
+  }
+
+  /** The text of a provision is another one from the day on which what it holds begins or ends. */
+  #changes(unit: OpenUnit | undefined, element: MarkupElement): void {
+    const day = this.#changeOf?.(element)
+    if (day === undefined || unit === undefined) return
+    const holder = holderOf(unit)
+    holder.until = firstAfter('', [holder.until, day])
   }
 
   #close(unit: OpenUnit): void {
@@ -108,6 +130,7 @@ class Walker {
       element,
       path: pathTo(above),
       ...(unit.standing === undefined ? {} : { standing: unit.standing }),
+      ...(unit.until === undefined ? {} : { until: unit.until }),
       within: above?.index,
       text: written?.text,
       pieces: written?.pieces ?? [],
@@ -136,6 +159,12 @@ class Walker {
       writerOf(place).add(node, place.lines)
       return
     }
+    const units = this.#units.length
+    this.#element(node, place)
+    if (this.#units.length === units) this.#changes(place.sections.unit, node)
+  }
+
+  #element(node: MarkupElement, place: Place): void {
     const role = this.#roles(node, contextOf(place))
     if (node.standing !== undefined && isLeftOut(role, node, place)) return this.#gone(role, node, node.standing, place)
     switch (role.is) {

@@ -121,7 +121,14 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
       captured: { format: 'law', text: capturedText(joined, provision), place: placesOf(provision) },
       values: new Map([
         ...metadata,
-        ...valuesOf('metadata', { document, title, canonical_url: url, act, aliases }),
+        ...valuesOf('metadata', {
+          document,
+          title,
+          canonical_url: url,
+          act,
+          aliases,
+          ...endOf(provision, read.fields),
+        }),
         ...valuesOf('section', {
           ...cited,
           reference,
@@ -262,8 +269,13 @@ function metadataOf({ fields, tree }: ReadDocument, sourceName: string): readonl
     canonical_url: url,
     ...dated('published_at', fields.publishedAt),
     ...dated('effective_at', fields.effectiveFrom),
-    ...dated('effective_to', fields.effectiveTo),
   })
+}
+
+/** The end of a provision: its own, where it is the first. */
+function endOf({ until }: Provision, { effectiveTo }: DocumentFields): Readonly<Record<string, string>> {
+  const isOwn = until !== undefined && (effectiveTo === undefined || until < effectiveTo.day)
+  return dated('effective_to', isOwn ? { day: until, rule: 'provision' } : effectiveTo)
 }
 
 type PlaceholderValue = readonly [placeholder: string, value: string]

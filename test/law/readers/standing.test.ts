@@ -207,6 +207,20 @@ test.each([
   expect(losses.map((each) => each.name)).toEqual([name])
 })
 
+test.each([
+  ['clml', 'RestrictEndDate="2011-01-01"', '<P2 RestrictStartDate="2010-06-01">', '</P2>', '2010-06-01'],
+  ['uslm', 'endPeriod="2021-01-01"', '<inline endPeriod="2020-06-01">', '</inline>', '2020-06-01'],
+  ['akoma-ntoso', 'start="2001-01-01" end="2004-01-01"', '<inline name="x" period="#next">', '</inline>', '2003-01-01'],
+] as const)('in %s, a text holds until the day on which it, or a part of it, changes', async (...row) => {
+  const [format, stated, before, after, day] = row
+  const marks = FORMATS.find((each) => each.format === format)
+  const [whole, other] = [marks?.section(1, 'Fees', 'Due.', stated), marks?.section(2, 'Costs', 'Due.')]
+  const inPart = marks?.section(3, 'Dues', `Due.${before} Late.${after}`)
+  const { provisions } = await readText(marks?.file(`${whole}${other}${inPart}`) ?? '')
+  const ends = provisions.filter(({ text }) => text !== undefined).map(({ until }) => until)
+  expect(ends).toEqual([/end\w*="(.*)"/i.exec(stated)?.[1], undefined, day])
+})
+
 test('days of a provision are a loss where the file has no day to compare them with', async () => {
   for (const [format, from] of [
     ['uslm', 'startPeriod="2099-01-01"'],
