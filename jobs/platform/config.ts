@@ -25,6 +25,7 @@ import { SEARCH_NODES, TRANSPORT_SETTINGS, addressesOf } from '#core/rpc/setting
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
 import { JOB_BOUNDS } from './bounds.ts'
+import MOVED from './moved-variables.json' with { type: 'json' }
 import { PSEUDO_FILE } from '#law/sources/roots.ts'
 
 /** A program and its arguments, as the JSON list that a shell would make of a line. */
@@ -175,19 +176,7 @@ export function adoptSdkEnvironment(environment: NodeJS.ProcessEnv): void {
 }
 
 /** What a build takes by itself, so that no version depends on what a worker was started with. */
-const MOVED_VARIABLES = {
-  ...MOVED_READER_VARIABLES,
-  OPENAI_MODEL: '"operator build start --embedding-model"',
-  OPENAI_DIMENSIONS: '"operator build start --embedding-dimensions"',
-  OPENAI_QUERY_PREFIX: '"operator build start --embedding-query-prefix"',
-  OPENAI_PASSAGE_PREFIX: '"operator build start --embedding-passage-prefix"',
-  OPENAI_MAX_TOKENS: '"operator build start --embedding-max-tokens"',
-  OPENAI_BATCH_TEXTS: '"operator build start --embedding-batch"',
-  OPENAI_CONCURRENCY: '"operator build start --embedding-concurrency"',
-  OPENAI_TOKENS_PER_MINUTE: '"operator build start --tokens-per-minute"',
-  OPENAI_RETRY_MS: '"operator build start --retry-seconds"',
-  OPENAI_CHAT_MODEL: '"operator build start --chat-model"',
-}
+const MOVED_VARIABLES = { ...MOVED_READER_VARIABLES, ...MOVED }
 
 /** Search nodes have the same list of keys, so they load what this worker signs. */
 function signingFaults({

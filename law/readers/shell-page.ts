@@ -41,8 +41,12 @@ export function pageLosses(root: MarkupElement): readonly ReaderLoss[] {
   const scripts = code.some((each) => each.attributes.has('src') || writtenIn(each).trim() !== '')
   const white = [...descendants(body)].filter((each) => isUnseen(each) && textOf(each) !== undefined)
   const closed = allNamed(body, 'details').filter((each) => !each.attributes.has('open'))
+  const columns = [...allNamed(body, 'col'), ...allNamed(body, 'colgroup')].filter(
+    (each) => each.standing !== undefined,
+  )
   return [
     ...unreadStyles(root),
+    ...columns.map((each) => ({ name: 'hidden column of a table', count: 1, line: each.line })),
     ...white.map((each) => ({ name: 'white text', count: 1, line: each.line })),
     ...closed.map(({ line: at }) => ({ name: 'closed details', count: 1, line: at })),
     ...(phrase === undefined ? [] : [{ name: `page that says "${phrase}"`, count: 1, line }]),

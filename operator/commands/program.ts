@@ -4,29 +4,7 @@ import { COMMIT, RELEASE } from '#core/platform/release.ts'
 import { failureOf } from '../command-line/failure.ts'
 import { OperatorCommand, addCommands, type Commands, type Console } from '../command-line/command.ts'
 import { offline } from '../command-line/verbs.ts'
-
-const WALK = `
-From an empty database to a client that may ask:
-  npm run operator -- migrate
-  npm run operator -- knowledge-bases create hsfa-rules --title "HSFA rulebook"
-  npm run operator -- import --knowledge-base hsfa-rules --source ./rulebook
-  npm run operator -- build start --import IMPORT --questions questions.jsonl --wait
-  npm run operator -- review show VERSION
-  npm run --silent operator -- reviewers keygen --out reviewer.pem > reviewer.pub
-  npm run operator -- reviewers add "First reviewer" --public-key reviewer.pub
-  npm run operator -- review sign VERSION --key reviewer.pem --verdict approved --note "read the report"
-  npm run operator -- activate VERSION --wait
-  npm run operator -- organizations create "Harbour Bank"
-  npm run operator -- clients create "Advice Desk" --organization "Harbour Bank"
-  npm run operator -- plans create beta
-  npm run operator -- entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules \
---plan beta --languages en --jurisdictions HS-M,HS-F --subjects all
-  npm run operator -- keys issue --client "Advice Desk" --environment live
-
-Whatever is named may be named by name or UUID; a version also by its knowledge base, which then has one candidate or
-serves it. Results go to standard output, progress and errors to standard error;
-for machines add --json and keep npm's own banner away: npm run --silent operator -- keys list --json
-Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examples.`
+import FIRST_STEPS from './first-steps.json' with { type: 'json' }
 
 /** Files of the commands by their first words, in the order of the help. A command loads nothing of the others. */
 const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{ readonly commands: Commands }>])[] = [
@@ -128,7 +106,7 @@ export async function createProgram(console: Console, name?: string): Promise<Op
     // Options after the name of a command belong to it: "import draft FILE --json" is an option of "draft".
     .enablePositionalOptions()
     .showHelpAfterError('(add --help to see how)')
-    .addHelpText('after', WALK)
+    .addHelpText('after', ['', ...FIRST_STEPS].join('\n'))
   const only = FILES.filter(([names]) => names.includes(name ?? ''))
   for (const [, load] of only.length === 0 ? FILES : only) addCommands(program, (await load()).commands)
   return program

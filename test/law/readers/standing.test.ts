@@ -241,6 +241,12 @@ test('a rule of style that hides and is not understood is a loss; states of a pa
   expect(losses).toEqual([{ name: 'style rule p:nth-child(2n)', count: 1, line: 1 }])
 })
 
+test('a column of a table that is hidden is a loss', async () => {
+  const table = '<table><col><col style="visibility:collapse"><tr><td>Boat</td><td>ten</td></tr></table>'
+  const { losses } = await readText(`<!doctype html><html><body><h1>Order</h1>${table}</body></html>`)
+  expect(losses).toEqual([{ name: 'hidden column of a table', count: 1, line: 1 }])
+})
+
 test('white text is a loss, unless something around it colours the ground', async () => {
   const text =
     '<p style="color: #FFF">A</p><p><font color="white">B</font></p><div style="background:navy"><p style="color:white">C</p></div>'
