@@ -1,6 +1,13 @@
 import { firstIndex } from '#core/platform/first-index.ts'
 import { romanOf } from '#law/readers/written-number.ts'
 
+/** Words below a list that end its sentence: `(a) …; or (b) …;` and then `commits an offence`. */
+interface Closing {
+  /** Offset of the first item of the list, and that of the words. */
+  readonly from: number
+  readonly at: number
+}
+
 /** An enumerated list in which a line of a text stands, outermost first among several. */
 interface OpenList {
   readonly style: string
@@ -11,6 +18,8 @@ interface OpenList {
   /** The text that introduces the list, from its item or paragraph on; empty where nothing does. */
   readonly leadIn: string
   itemStart: number
+  /** Offset of the first item. */
+  readonly start: number
   /** Of a table: a row of its head that is not yet in what introduces it. */
   readonly head?: string | undefined
 }
@@ -25,6 +34,8 @@ const FIGURE =
 const FIRST_LETTERS = 'аαაաאا가ก'
 /** Of items without a mark below a line that introduces them, and of the rows of a table below its head. */
 const INTRODUCES = /[:—–]\s*$/
+/** Of the paragraph after the last item; a conjunction alone stands between items. */
+const CLOSES = /^\s*\p{Ll}\S*\s+\S/u
 const [PLAIN, TABLE] = ['(plain', '(table'] as const
 
 interface Numbered {
@@ -33,11 +44,12 @@ interface Numbered {
 }
 
 /**
- * Returns a function that gives the lead-ins of the lists in which an offset of a text lies, outermost first. A list
- * begins with a first number or an unknown kind of number; what stands before it in its item introduces it, unless that
+ * Returns a function that gives the lead-ins of the lists in which an offset of a text lies, outermost first, and the
+ * closing words of the lists. A list begins with a first number or an unknown kind of number; what stands before it in its item introduces it, unless that
  * ends a sentence. A paragraph without a number that is indented no further than a list of indented items ends it.
  */
-export function leadInsOf(text: string): (offset: number) => readonly string[] {
+export function listsOf(text: string) {
+  const closings: Closing[] = []
   const starts: number[] = []
   const chains: (readonly string[])[] = []
   const separator = /\n[^\S\n]*\n/.test(text) ? /\n[^\S\n]*\n/ : /\n/
@@ -51,6 +63,9 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
     const before = (): string => text.slice(open.at(-1)?.itemStart ?? from, index)
     const place = { indent, at: index, leadIn: () => introduction(before(), separator) }
     const lastBefore = (): string => before().trim().split(separator).at(-1)?.trim() ?? ''
+    const isParagraph = items.length === 0 && !isRow && (afterBlank || separator.source === '\\n')
+    const closed = isParagraph && CLOSES.test(line) && /[;,]\s*$/.test(previous) ? closedAt(open, indent) : undefined
+    if (closed !== undefined) closings.push({ from: closed.start, at: index })
     if (isRow) open = withRow(open, line, { ...place, leadIn: lastBefore })
     else if (line.trim() !== '') open = open.filter(({ style }) => style !== TABLE)
     if (isRow) previous = line
@@ -74,7 +89,16 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
     starts.push(index)
     chains.push(open.map(({ leadIn }) => leadIn).filter((leadIn) => leadIn !== ''))
   }
-  return (offset) => chains[firstIndex(starts.length, (line) => (starts[line] ?? 0) > offset) - 1] ?? []
+  const leadInsAt = (offset: number): readonly string[] =>
+    chains[firstIndex(starts.length, (line) => (starts[line] ?? 0) > offset) - 1] ?? []
+  return { leadInsAt, closings }
+}
+
+/** The list that a paragraph without a mark closes: the inner one of those that are indented as the paragraph is. */
+function closedAt(open: readonly OpenList[], indent: number): OpenList | undefined {
+  const around = open.filter((list) => list.style !== PLAIN && list.indent >= indent)
+  const least = Math.min(...around.map((list) => list.indent))
+  return around.findLast((list) => list.indent === least)
 }
 
 /** The lists that are open at a line without a mark: below an introduction it begins a list, and after a sentence ends it. */
@@ -88,7 +112,7 @@ function withPlain(
   if (isIntroduced && (last === undefined || last.style === PLAIN))
     return [
       ...open.filter(({ style }) => style !== PLAIN),
-      { style: PLAIN, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at },
+      { style: PLAIN, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at, start: at },
     ]
   if (last?.style !== PLAIN) return open
   return /[.!?。]["'”’»)\]]*\s*$/u.test(previous)
@@ -101,7 +125,10 @@ function withRow(open: readonly OpenList[], line: string, { indent, at, leadIn }
   const table = open.at(-1)
   const row = line.trim()
   if (table?.style !== TABLE)
-    return [...open, { style: TABLE, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at, head: row }]
+    return [
+      ...open,
+      { style: TABLE, last: 0, indent, hanging: undefined, leadIn: leadIn(), itemStart: at, start: at, head: row },
+    ]
   const { head = '', last } = table
   const isHead = head !== '' && (last === 0 || /\d/.test(row))
   // Words below cells that reach over several columns, or over the next row, are a second row of the head.
@@ -141,7 +168,7 @@ function withItem(
   const around = beside === -1 ? open : open.slice(0, beside)
   const introduced = item === first ? leadIn() : ''
   const { style, number: last } = item
-  return [...around, { style, last, indent, hanging: undefined, leadIn: introduced, itemStart: at }]
+  return [...around, { style, last, indent, hanging: undefined, leadIn: introduced, itemStart: at, start: at }]
 }
 
 /** The number of every bullet. */

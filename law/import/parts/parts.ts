@@ -1,4 +1,4 @@
-import { leadInsOf } from './enumerated-lists.ts'
+import { listsOf } from './enumerated-lists.ts'
 import { segmenter } from './segmenter.ts'
 import { splitText } from './split.ts'
 import { codePointsOf, isLongerThan } from '#law/readers/text.ts'
@@ -13,6 +13,8 @@ export interface TextPart {
   readonly text: string
   /** Whether the part begins in a list whose introduction another part has. */
   readonly leadIn: 'none' | 'repeated' | 'not repeated'
+  /** Whether another part has the words that end the sentence of its list. */
+  readonly isUnclosed: boolean
 }
 
 const LEAD_IN_CHARACTERS_MAX = 1_000
@@ -31,12 +33,12 @@ export function isTextWith(text: string, own: string): boolean {
 export function partsOf(text: string, language: string, charactersMax: number): readonly TextPart[] {
   const whole = text.trim()
   if (codePointsOf(whole) <= charactersMax)
-    return [{ own: whole, at: text.length - text.trimStart().length, text: whole, leadIn: 'none' }]
-  const leadIns = leadInsOf(text)
+    return [{ own: whole, at: text.length - text.trimStart().length, text: whole, leadIn: 'none', isUnclosed: false }]
+  const lists = listsOf(text)
   const shares = [0, LEAD_IN_CHARACTERS_MAX / 4, LEAD_IN_CHARACTERS_MAX / 2, LEAD_IN_CHARACTERS_MAX]
   for (const share of shares) {
     const owns = splitText(text, language, charactersMax - share - (share > 0 ? GAP.length : 0))
-    const parts = withLeadIns(text, language, leadIns, owns)
+    const parts = withLeadIns(text, language, lists, owns)
     if (parts.every((part) => !isLongerThan(part.text, charactersMax))) return parts
   }
   throw new Error('a lead-in is longer than its bound')
@@ -45,14 +47,16 @@ export function partsOf(text: string, language: string, charactersMax: number): 
 function withLeadIns(
   text: string,
   language: string,
-  leadIns: (offset: number) => readonly string[],
+  { leadInsAt, closings }: ReturnType<typeof listsOf>,
   owns: readonly string[],
 ): readonly TextPart[] {
   let at = 0
   return owns.map((own, index) => {
-    const place = { own, at: text.indexOf(own, at) }
-    const chain = index === 0 ? [] : leadIns(place.at)
-    at = place.at + own.length
+    const start = text.indexOf(own, at)
+    const chain = index === 0 ? [] : leadInsAt(start)
+    at = start + own.length
+    const isUnclosed = closings.some((each) => start < each.at && each.from < at && at <= each.at)
+    const place = { own, at: start, isUnclosed }
     if (chain.length === 0) return { ...place, text: own, leadIn: 'none' }
     const repeated = bounded(chain, language)
     if (repeated === undefined) return { ...place, text: own, leadIn: 'not repeated' }

@@ -226,12 +226,12 @@ export function stagedOf(
     documentId: derivedUuid('document', knowledgeBaseId, documentKey),
     chunkKey: [knowledgeBaseId, documentKey, effectiveAt, ...(mapping.format === 'jsonl' ? [] : [language])],
     heading: fields.heading ?? [fields.title, record.title].filter((each) => each !== '').join(' › '),
-    parts: parts.map(({ own, at, text, leadIn }, index) => ({
+    parts: parts.map(({ own, at, text, leadIn, isUnclosed }, index) => ({
       text,
       label:
         parts.length === 1
           ? fields.label
-          : `${fields.label} (part ${index + 1} of ${parts.length}${LEAD_IN_NOTES[leadIn]})`,
+          : `${fields.label} (part ${index + 1} of ${parts.length}${LEAD_IN_NOTES[leadIn]}${isUnclosed ? ', without its closing words' : ''})`,
       anchor: sourceAnchor(fields.canonicalUrl, fields.publisherFragment, own, index + 1, language),
       selector: record.captured.place(at, at + own.length),
     })),

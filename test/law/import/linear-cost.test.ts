@@ -3,7 +3,7 @@ import { createActAliases, referencesIn, parseReference } from '#law/citations/p
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { sourceAnchor } from '#law/import/parts/anchor.ts'
-import { leadInsOf } from '#law/import/parts/enumerated-lists.ts'
+import { listsOf } from '#law/import/parts/enumerated-lists.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { markdownItems } from '#law/import/record/markdown.ts'
 import { parseRecordJson, repeatsKey } from '#law/import/record/record-json.ts'
@@ -77,7 +77,7 @@ const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
   ['reading JSONL', (text) => parseRecordJson(JSON.stringify({ id: 1, text, metadata: { a: [1, text] } })), ANY],
   ['reading keys of JSON', (text) => repeatsKey(JSON.stringify({ [text]: [text, { [text]: 1 }] })), ANY],
   ['splitting a text', (text) => splitText(text, 'en', INDEX_BOUNDS.passageCharactersMax), ANY],
-  ['finding the lists of a text', (text) => leadInsOf(text)(text.length), ANY],
+  ['finding the lists of a text', (text) => listsOf(text).leadInsAt(text.length), ANY],
   ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
   ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text), foldKey(text)], ANY],
   ['finding references in a query', (text) => referencesIn(text, aliases).certain, PROSE],

@@ -70,6 +70,20 @@ test('a lead-in beyond its bound is not repeated, and the label says so', async 
   expect(passages.at(-1)?.citation.label).toContain(', without its lead-in)')
 })
 
+test('a part of a list whose sentence ends in another part says so', async () => {
+  const items = ['a', 'b', 'c'].map((mark) => `(${mark}) ${words(1_600, mark)};`).join('\n')
+  for (const [end, note] of [
+    ['commits an offence.', ', without its closing words'],
+    ['A keeper commits an offence.', ''],
+  ]) {
+    const { passages } = await importLines(line('a', `A keeper who:\n${items}\n${end}`))
+    expect(passages.map(({ citation }) => citation.label)).toEqual([
+      `Bees s. 1 (part 1 of 2${note})`,
+      'Bees s. 1 (part 2 of 2, lead-in repeated)',
+    ])
+  }
+})
+
 test('a lead-in that holds the mark of the gap is not repeated', () => {
   const text = `The keeper […] shall not:\n(a)\n${words(2_400)};\n(b)\n${words(2_400)}.`
   expect(partsOf(text, 'en', 4_000).at(-1)).toMatchObject({ leadIn: 'not repeated' })
