@@ -18,6 +18,8 @@ export const SEARCH_NODE_BOUNDS = {
    * more of the nearest rows, which need no other score.
    */
   vectorCandidatesMin: 20,
+  /** Words for provisions that labels of a version teach. */
+  taughtWordsMax: 256,
   releaseTimeoutMs: 30_000,
   /** Between two looks at the list of versions to serve; doubled with each failure, up to the second. */
   servingLookEveryMs: 1_000,

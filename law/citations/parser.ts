@@ -12,6 +12,7 @@ import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { familyOf, type Citation, type ExplicitReference, type Reading, type Reference } from './citation.ts'
 
 export { type ActAliases, createActAliases, namesOfAct } from './names/aliases.ts'
+export { wordTaughtBy } from './provisions/designators.ts'
 export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './citation.ts'
 
 /** Further references of a query are ignored. */
@@ -29,7 +30,7 @@ const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
  * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
  */
 export function referencesIn(query: string, aliases: ActAliases) {
-  const tokens = lex(query)
+  const tokens = lex(query, aliases.designators)
   const found = findCitations(tokens, aliases, EXPLICIT_REFERENCES_MAX)
   const { certain, ifHeld } = resolveCitations(found, tokens, aliases)
   const written = (citation: Citation): ExplicitReference => {
@@ -65,12 +66,14 @@ export function parseReference(label: string, aliases: ActAliases): Reference | 
   const trimmed = label.trim()
   const [, act, path] = CANONICAL.exec(trimmed) ?? []
   if (act !== undefined) return ofCanonical(act, path, aliases)
-  const tokens = lex(trimmed)
+  const tokens = lex(trimmed, aliases.designators)
   const mention = readAct(tokens, 0, aliases)
   if (mention === undefined || familyOf(mention.act) !== 'rulebook') return mostExact(trimmed, aliases)
   const after = tokens.get(mention.end - 1)?.end ?? 0
   const rules = rulebookPath(trimmed.slice(after))
-  return rules === undefined ? mostExact(trimmed, aliases) : { act: mention.act, path: underRulebook(rules) }
+  const exact = rules === undefined || rules.length === 0 ? mostExact(trimmed, aliases) : undefined
+  const isRule = rules !== undefined && exact?.act !== mention.act
+  return isRule ? { act: mention.act, path: underRulebook(rules) } : exact
 }
 
 function ofCanonical(act: string, parts: string | undefined, aliases: ActAliases): Reference | undefined {
@@ -81,7 +84,7 @@ function ofCanonical(act: string, parts: string | undefined, aliases: ActAliases
 }
 
 function mostExact(label: string, aliases: ActAliases): Reference | undefined {
-  const tokens = lex(label)
+  const tokens = lex(label, aliases.designators)
   const { certain, all } = resolveCitations(findCitations(tokens, aliases, LABEL_CITATIONS_MAX), tokens, aliases)
   // A label that holds nothing else is surely a name: `SEC. 2`, `recital 26`, `Anlage 2`.
   const whole = all.filter(

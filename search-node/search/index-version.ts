@@ -6,6 +6,7 @@ import { ngramQuestion } from '#core/index/ngrams/coverage.ts'
 import { isInForce, type FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { createActAliases, type ActAliases } from '#law/citations/parser.ts'
+import { isTaught } from '#law/citations/lexer/languages.ts'
 import { createScopeFilter, union, type ScopeFilter, type FilterBitset } from './candidates/filter-bitset.ts'
 import { createEngineSource, type EngineSourceDependencies } from './candidates/engine/source.ts'
 import type { SearchScope, RowSet, SearchableVersion, CandidateSource } from './interfaces.ts'
@@ -29,7 +30,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
   return {
     /** Where candidates come from; undefined: from the index itself. */
     engine,
-    aliases: createActAliases(index.references.actNames, index.facets.facets),
+    aliases: createActAliases(index.references.actNames, { ...index.facets.facets, designators: taughtWords(index) }),
     filter: createScopeFilter(index),
     hasCompounds: compoundRows(index.facets, index.passages),
     vectorScores: index.vectors && createVectorScores(index.vectors.cosines),
@@ -116,6 +117,14 @@ function compoundRows(reader: FacetsReader, passages: number): ((row: number) =>
   if (compounding.length === 0) return undefined
   const bits = union(compounding, languages, 0, passages, reader)
   return (row) => hasRow(bits, row)
+}
+
+/** Words for provisions in labels of languages without a table; nothing is read where the version has none. */
+function taughtWords({ references, facets, passages }: IndexReader): readonly string[] {
+  const { languages } = facets.facets
+  const taught = languages.filter(isTaught)
+  const rows = union(taught, languages, 0, passages, facets)
+  return taught.length === 0 ? [] : references.wordsOf((row) => hasRow(rows, row), SEARCH_NODE_BOUNDS.taughtWordsMax)
 }
 
 interface IndexSourceDependencies {

@@ -54,6 +54,16 @@ export function openReferencesReader(folder: string) {
       const position = lowerBound(beginning)
       return position < counts.terms && termAt(position).startsWith(beginning)
     },
+    /** Words before numbers in paths under any act (`*#abala-5`) of which a row passes; their other terms are skipped. */
+    wordsOf(passes: (row: number) => boolean, wordsMax: number): readonly string[] {
+      const found: string[] = []
+      for (let at = lowerBound('*#:'), next = at; at < counts.terms && found.length < wordsMax; at = next) {
+        const [term, begin = ''] = [termAt(at), /^\*#[\p{L}\p{M}]*.?/u.exec(termAt(at))?.[0]]
+        next = begin === '' ? counts.terms : term === begin ? at + 1 : lowerBound(`${begin}\uffff`)
+        if (begin.endsWith('-') && rowsBetween(at, next).some(passes)) found.push(begin.slice(2, -1))
+      }
+      return found
+    },
     close: () => closeSync(file),
     [Symbol.dispose]: () => closeSync(file),
   }

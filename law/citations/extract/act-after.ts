@@ -7,7 +7,7 @@ import { NOT_IN_FORCE } from '#law/citations/names/going-on.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
 import { readPlace } from '#law/citations/names/places.ts'
-import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
+import { readOneName, readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
 import { readWrittenName } from '#law/citations/names/written-names.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readFirst } from '#law/citations/provisions/lists.ts'
@@ -64,7 +64,8 @@ export function readActAfter(
     }
     const text = tokens.text(index)
     // `l. 241/1990`: an abbreviation.
-    const isWord = LINKS.has(text) || NOT_IN_FORCE.has(text) || isLink(text, languages)
+    const isSmall = designator.taught !== undefined && (tokens.isSmall(index) || text === "'")
+    const isWord = isSmall || LINKS.has(text) || NOT_IN_FORCE.has(text) || isLink(text, languages)
     if (!isWord || tokens.reads(index + 1, '.')) break
     // `of the draft`, `du projet de loi`: no act at all.
     if (linked && !tokens.reads(index - 1, 'der', 'dem', 'den') && NOT_IN_FORCE.has(text)) former ??= index
@@ -81,6 +82,10 @@ export function readActAfter(
     mention = behind && actBeside(`name:${tokens.words(named, behind.end)}`, behind.end)
   }
   if (mention !== undefined) return linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
+  // `andininy faha-5 amin'ny Lalàna`: a name after one word at most.
+  const next = tokens.isWord(at) || tokens.reads(at, '(') ? at + (tokens.reads(at + 1, "'") ? 3 : 1) : at
+  const other = () => readOneName(tokens, at, aliases) ?? readOneName(tokens, next, aliases)
+  if (designator.taught !== undefined) return other()
   return former === undefined ? undefined : actBeside(`name:${tokens.text(former)}`, former + 1)
 }
 

@@ -22,11 +22,11 @@ import { readShortRule, readSingleNumber } from './short-form.ts'
 import { isDesignatorBehind, isLink, languagesIn } from '#law/citations/lexer/languages.ts'
 import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
 
-const BETWEEN = new Set([',', ':', '(', '–', '-', "'", 's', 'in'])
+const BETWEEN = new Set([',', '،', '፣', ':', '(', '–', '-', "'", 's', 'in'])
 const BETWEEN_MAX = 3
 /** Numbers before one word. */
 const LIST_MAX = 8
-const ORDINAL_ENDINGS = ['inci', 'nci', 'uncu', 'ıncı', 'ncı', 'ncu']
+const ORDINAL_ENDINGS = 'inci nci uncu ıncı ncı ncu ci cı cu րդ ე ші шы'.split(' ')
 
 /** Reads the citation that starts with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
 export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
@@ -119,7 +119,8 @@ function readAfter(tokens: TokenStream, end: number, aliases: ActAliases, read: 
   const languages = languagesIn(tokens, aliases.languages)
   for (let index = end; index <= end + BETWEEN_MAX; index += 1) {
     const reading = read(index)
-    const goesOn = BETWEEN.has(tokens.text(index)) || isLink(tokens.text(index), languages)
+    const isSmall = aliases.designators.size > 0 && tokens.isSmall(index)
+    const goesOn = isSmall || BETWEEN.has(tokens.text(index)) || isLink(tokens.text(index), languages)
     if (reading !== undefined || !goesOn) return reading
   }
   return undefined
@@ -181,6 +182,10 @@ export function readNumberFirst(tokens: TokenStream, at: number, aliases: ActAli
 function numberBefore(tokens: TokenStream, at: number, languages: ReadonlySet<string>) {
   const roman = ROMAN_PARAGRAPH.test(tokens.raw(at)) ? readRoman(tokens.text(at)) : undefined
   if (roman !== undefined) return designationOf(String(roman), at + 1)
+  // `5-бап`, `5-ci maddə`.
+  const joined = tokens.reads(at + 1, '-') ? tokens.skip(at + 2, ...ORDINAL_ENDINGS) : at
+  if (tokens.isNumber(at) && joined > at && isDesignatorBehind(tokens.text(joined), languages))
+    return designationOf(tokens.text(at), joined)
   const number = tokens.isNumber(at) ? wholeNumber(tokens, at, readDesignation(tokens, at)) : undefined
   const [first, second] = number?.parts ?? []
   if (number === undefined || first === undefined) return undefined

@@ -53,7 +53,8 @@ function citationsOf(
   const { kind } = designator
   const one = (start: number, end: number, [number, ...rest]: readonly Part[]): Citation => {
     // `annex-3`: the kind of a container is part of its number.
-    const first = number === undefined ? [] : [isContainer(kind) ? `${kind}-${number.text}` : number.text]
+    const named = designator.taught ?? (isContainer(kind) ? kind : undefined)
+    const first = number === undefined ? [] : [named === undefined ? number.text : `${named}-${number.text}`]
     const path = [...first, ...rest.map(({ text }) => text)]
     return { from: start, to: end, kind, path, act, confidence, pointed: rest[0]?.kind === 'main' }
   }

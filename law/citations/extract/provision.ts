@@ -4,6 +4,7 @@ import { readComments } from '#law/citations/grammars/us.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { NOT_IN_FORCE } from '#law/citations/names/going-on.ts'
+import { readNameBefore } from '#law/citations/names/unresolved.ts'
 import { hasFrenchArticle, impliedDesignator, readDesignator } from '#law/citations/provisions/designators.ts'
 import type { Designator } from '#law/citations/provisions/designators.ts'
 import { readList, type Element } from '#law/citations/provisions/lists.ts'
@@ -49,7 +50,8 @@ export function readProvision(
   const scope = scopeOf(tokens, end, designator)
   // `ancien article 1382 du code civil`: its number is that of another article today.
   const former = NOT_IN_FORCE.has(tokens.text(at - 1)) ? `name:${tokens.text(at - 1)}-` : undefined
-  const actOf = ({ act }: Citation) => (former === undefined ? act : act?.replace(/^[a-z]+:/, former))
+  const name = designator.taught === undefined ? undefined : readNameBefore(tokens, at, aliases)?.act
+  const actOf = ({ act = name }: Citation) => (former === undefined ? act : act?.replace(/^[a-z]+:/, former))
   return { ...reading, citations: reading.citations.map((each) => ({ ...each, scope, act: actOf(each) })) }
 }
 

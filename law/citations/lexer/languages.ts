@@ -18,6 +18,8 @@ const tableSchema = z.record(
     annex: wordList,
     recital: wordList,
     paragraph: wordList,
+    /** Words between a word for a provision and its number (`kifungu cha 5`). */
+    number: wordList,
     /** Words between a provision and its act. */
     of: wordList,
     /** Beginnings of nouns of legislation, which end compounds (`kjøpsloven`). */
@@ -39,7 +41,7 @@ const ABOUT = new Set(
 )
 /** An act that a noun alone names, where it has a capital. */
 const CONSTITUTION =
-  /^(?:[ck]onst[iy]tu|costituzion|grondwet|ustav|satversm|alaptorveny|bunreacht|конституц|συνταγμ|kostituzz|pohiseadus)/
+  /^(?:[ck]onst[iy]tu|costituzion|grondwet|ustav|satversm|alaptorveny|bunreacht|конституц|συνταγμ|kostituzz|pohiseadus|katiba|perlembag|սահմանադ|კონსტიტ)/
 const NAME_TOKENS_MAX = 12
 const BEFORE_NOUN_MAX = 3
 const STEM_MIN = 4
@@ -50,6 +52,24 @@ export const LANGUAGES: ReadonlyMap<string, Words> = new Map(
   Object.entries(TABLE).map(([code, words]) => [code, wordsOf(words)]),
 )
 
+/** The code that a language has in the table; Norwegian has one. @param tag BCP 47. */
+export function codeOf(tag: string): string {
+  return tag.replace(/-.*/, '').replace(/^n[no]$/, 'nb')
+}
+
+/** Whether a language has neither a table nor a grammar, so that labels alone tell its words for provisions. */
+export function isTaught(tag: string): boolean {
+  return !LANGUAGES.has(codeOf(tag)) && !/^(?:de|en|fr|ja|ko|zh)$/.test(codeOf(tag))
+}
+
+const AFFIX_MAX = 3
+/** The word of these that a word is, perhaps with a preposition or the ending of a case: `በአንቀጽ` is `አንቀጽ`. */
+export function formOf(text: string, words: ReadonlySet<string>): string | undefined {
+  const isLong = ({ length }: string) => text.length - length <= AFFIX_MAX && length > (/^\p{Lo}/u.test(text) ? 2 : 3)
+  const isForm = (word: string) => isLong(word) && (text.endsWith(word) || text.startsWith(word))
+  return words.has(text) ? text : [...words].find(isForm)
+}
+
 function wordsOf({ of, nouns, endings, prefix, behind, ...rest }: (typeof TABLE)[string]) {
   const noun = `(?:${nouns.join('|')})`
   const before = prefix.map((each) => `^${each}(?=.{3,})`)
@@ -58,7 +78,7 @@ function wordsOf({ of, nouns, endings, prefix, behind, ...rest }: (typeof TABLE)
     ...rest,
     of: new Set(of),
     nouns: new RegExp(`^${noun}\\p{L}{0,5}$`, 'u'),
-    compounds: new RegExp(`^\\p{L}{3,}${noun}\\p{L}{0,4}$`, 'u'),
+    compounds: new RegExp(`^[\\p{L}\\p{M}]{3,}${noun}\\p{L}{0,4}$`, 'u'),
     endings: prefix.length + endings.length === 0 ? undefined : new RegExp(affixes.join('|'), 'gu'),
     behind: new Set(behind),
   }
@@ -182,10 +202,14 @@ function afterPartOfName(tokens: TokenStream, at: number, languages: ReadonlySet
   if (tokens.isNumber(number)) {
     let end = number + 1
     while (tokens.isGlued(end) && tokens.reads(end, '/', '-', ':', '.', '–') && tokens.isGlued(end + 1)) end += 2
-    if (isDesignatorBehind(tokens.text(tokens.skip(end, '.')), languages)) return undefined
+    // `кодексінің 5-бабы`.
+    const behind = [tokens.text(end - 1), tokens.text(tokens.skip(end, '.'))]
+    if (behind.some((word) => isDesignatorBehind(word, languages))) return undefined
     return open > at ? tokens.skip(end, ')') : end
   }
-  if (!tokens.isWord(at)) return undefined
+  // `Undang-Undang`.
+  const isTwice = tokens.reads(at, '-') && tokens.isGlued(at) && tokens.text(at + 1) === tokens.text(at - 1)
+  if (!tokens.isWord(at)) return isTwice ? at + 2 : undefined
   const about = ABOUT.has(tokens.text(at)) ? tokens.skip(at + 1, 'de', 'het', 'la', 'il', 'los', 'las') : at
   if (about > at && tokens.isWord(about)) return about + 1
   let word = at

@@ -54,8 +54,9 @@ export function tokenise(text: string): Token[] {
 
 function plain(written: string): string {
   const text = withLatinLookAlikes(written.normalize('NFKC').replace(INVISIBLE, ''))
-  if (!/^[٠-٩۰-۹०-९]/.test(text)) return text
-  return text.replace(/[٠-٩۰-۹०-९]/g, (digit) => String(((digit.codePointAt(0) ?? 0) - (digit < '०' ? 0 : 6)) % 16))
+  // The digits of India begin at the seventh place of a row, those of other scripts at the first.
+  const valueOf = (digit: string) => String(((digit.codePointAt(0) ?? 0) - (/[ऀ-෯]/.test(digit) ? 6 : 0)) % 16)
+  return /^\p{Nd}/u.test(text) ? text.replace(/[^\P{Nd}0-9]/gu, valueOf) : text
 }
 
 function kindOf(folded: string): Token['kind'] {
@@ -74,9 +75,12 @@ const MATCHED_TOKENS_MAX = 48
 /** The tokens of one text, read by position. A position outside the text has no token. */
 export class TokenStream {
   readonly #tokens: readonly Token[]
+  /** Words for provisions that no table has. */
+  readonly designators: ReadonlySet<string>
 
-  constructor(tokens: readonly Token[]) {
+  constructor(tokens: readonly Token[], designators: ReadonlySet<string> = new Set()) {
     this.#tokens = tokens
+    this.designators = designators
   }
 
   get length(): number {
@@ -132,6 +136,11 @@ export class TokenStream {
 
   isCapitalised(at: number): boolean {
     return /^\p{Lu}/u.test(this.raw(at))
+  }
+
+  /** Whether a word is here that may join a designator to its number or its act: `ya`, `faha`, `No`. */
+  isSmall(at: number): boolean {
+    return /^(?:\p{Ll}{1,4}|N[or]?)$/u.test(this.raw(at))
   }
 
   /** Whether a `§` or `§§` is here. */
@@ -190,8 +199,8 @@ export class TokenStream {
 }
 
 /** Returns the tokens of a text, in time linear in its length. */
-export function lex(text: string): TokenStream {
-  return new TokenStream(tokenise(text))
+export function lex(text: string, designators?: ReadonlySet<string>): TokenStream {
+  return new TokenStream(tokenise(text), designators)
 }
 
 const PIECES =

@@ -2,7 +2,7 @@ import { fold } from '#core/index/analysis/words.ts'
 import { memoized } from '#core/platform/memoized.ts'
 import { actBeside, familyOf, type ActMention } from '#law/citations/citation.ts'
 import { SOCIAL_VOLUMES } from '#law/citations/grammars/de.ts'
-import { LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
+import { codeOf, formOf, LANGUAGES, stemOf } from '#law/citations/lexer/languages.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { lex, tokenise, type Token, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/roman.ts'
@@ -35,6 +35,8 @@ export interface VersionWords {
   readonly jurisdictions?: readonly string[]
   /** BCP 47; inflected names are found in those that have cases. */
   readonly languages?: readonly string[]
+  /** Words for provisions that its labels teach, in languages without a table. */
+  readonly designators?: readonly string[]
 }
 
 interface Name {
@@ -72,17 +74,23 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
     const part = /^cfr:\d+\/(\d{3,})$/.exec(act)?.[1]
     if (part !== undefined) parts.set(part, act)
   }
-  const languages = new Set((version.languages ?? []).map((tag) => tag.split('-', 1)[0] ?? '').map(oneNorwegian))
+  const languages = new Set((version.languages ?? []).map(codeOf))
+  const designators = new Set(version.designators)
   const isForeign = [...languages].some((code) => LANGUAGES.has(code))
   const inflected: Node = { next: new Map(), name: undefined }
-  const stem = memoized((word) => stemOf(word, languages), STEMS_MAX)
+  /** Last words of names in scripts without capitals. */
+  const uncased = own.filter(({ written }) => designators.size > 0 && /\p{Lo}\p{M}*$/u.test(written))
+  const nouns = new Set(uncased.flatMap(({ words }) => words.slice(1).slice(-1)))
+  const stem = memoized((word) => formOf(stemOf(word, languages), nouns) ?? stemOf(word, languages), STEMS_MAX)
   // The names of places are read once, before the first question.
   if (version.jurisdictions !== undefined) readPlace(lex('a'), 0)
-  if ([...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
+  if (designators.size > 0 || [...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))
     for (const name of [...own.flatMap(formsOf), ...own])
       insert(inflected, { ...name, words: name.words.map(stem), standalone: 'never' })
   return {
     languages,
+    designators,
+    nouns,
     /** The longest name that starts at this token. */
     find: (tokens: TokenStream, at: number): ActMention | undefined => {
       const mention =
@@ -178,22 +186,18 @@ function insert(root: Node, name: Name): void {
   node.name = { ...name, standalone, casedAlways }
 }
 
-function oneNorwegian(code: string): string {
-  return code === 'no' || code === 'nn' ? 'nb' : code
-}
-
 function find(
   root: Node,
   tokens: TokenStream,
   at: number,
-  formOf = (word: string): string => word,
+  compared = (word: string): string => word,
 ): ActMention | undefined {
   let node: Node = root
   let best: ActMention | undefined
   let loose = 0
   for (let index = at; index < tokens.length && index - at < ALIAS_TOKENS_MAX * 2; index += 1) {
     const text = tokens.text(index)
-    const next = node.next.get(formOf(text))
+    const next = node.next.get(compared(text))
     if (next === undefined) {
       if (index === at || loose >= LOOSE_SIGNS_TOGETHER_MAX || !LOOSE_SIGNS.has(text)) break
       loose += 1
@@ -210,7 +214,8 @@ function matchOf(name: Name, tokens: TokenStream, at: number, end: number): ActM
   const { act, standalone, written } = name
   const cased = lettersOf(tokens.slice(at, end)) === name.letters
   // `AML`, but not `Biavlerloven`.
-  const code = familyOf(act) === 'rulebook' && isWord(written) && !/\p{Ll}{5}/u.test(written)
+  const code =
+    familyOf(act) === 'rulebook' && isWord(written) && !/\p{Ll}{5}|[\p{sc=Arab}\p{sc=Ethi}\p{sc=Thai}]/u.test(written)
   if ((name.casedAlways && !cased) || (!code && isOtherVolume(tokens, end, name))) return undefined
   // A full stop may belong to the name (`C. civ.`), unless it ends the text.
   const isPointed = written.endsWith('.') && tokens.reads(end, '.') && end + 1 < tokens.length

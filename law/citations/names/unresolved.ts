@@ -1,6 +1,6 @@
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import { actBeside, type ActMention, readPattern } from '#law/citations/citation.ts'
-import { languagesIn } from '#law/citations/lexer/languages.ts'
+import { formOf, languagesIn } from '#law/citations/lexer/languages.ts'
 import { FUNCTION_WORD_FORMS, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator, type Designator } from '#law/citations/provisions/designators.ts'
 import { readRoman } from '#law/citations/provisions/roman.ts'
@@ -36,6 +36,21 @@ export function readUnresolvedAfter(
 ): ActMention | undefined {
   const mention = readName(tokens, at, designator, linked, aliases) ?? readPattern(tokens, at, 'numbered')
   return mention && asItStands(tokens, at, mention, undefined)
+}
+
+/** A name before a provision by a taught word. A word with a capital that begins a sentence is mostly a verb. */
+export function readNameBefore(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+  const last = tokens.isSmall(at - 1) || tokens.reads(at - 1, ',', '،', '፣', ':', '(') ? at - 2 : at - 1
+  const isFirst = last < 1 || /^[.?!:;"“¿]$/.test(tokens.text(last - 1))
+  return isFirst && /^\p{Lu}\p{Ll}/u.test(tokens.raw(last)) ? undefined : readOneName(tokens, last, aliases)
+}
+
+/** `abala 5 Òfin Ẹja`: a word with a capital or, in scripts without, one that ends the name of an act. */
+export function readOneName(tokens: TokenStream, at: number, { nouns }: ActAliases): ActMention | undefined {
+  const [text, raw] = [tokens.text(at), tokens.raw(at)]
+  const isName = /^\p{Lu}\p{L}/u.test(raw) || formOf(text, nouns) !== undefined
+  const isOther = FUNCTION_WORD_FORMS.has(text) || isRequestWord(text) || readDesignator(tokens, at) !== undefined
+  return isName && !isOther ? actBeside(`name:${text}`, at + 1) : undefined
 }
 
 function readName(

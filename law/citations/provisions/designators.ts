@@ -1,5 +1,5 @@
-import { LANGUAGES } from '#law/citations/lexer/languages.ts'
-import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { formOf, LANGUAGES } from '#law/citations/lexer/languages.ts'
+import { FUNCTION_WORD_FORMS, lex, type TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readBrackets, readDesignation, wholeNumber, type Designation } from './numbers.ts'
 import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 import KINDS from './designators.json' with { type: 'json' }
@@ -21,6 +21,8 @@ export interface Designator {
   readonly dashed?: boolean
   /** `§§`: a hyphen between ascending numbers is a range. */
   readonly ranged?: boolean
+  /** A word that labels of the version teach. It is part of the number: `abala-5`. */
+  readonly taught?: string | undefined
 }
 
 /**
@@ -43,6 +45,9 @@ for (const language of LANGUAGES.values())
 words.delete('')
 
 const [CARDINALS, ORDINALS] = [new Map(Object.entries(WORDS.cardinals)), new Map(Object.entries(WORDS.ordinals))]
+/** Words before a number. */
+const NUMBER_WORDS = new Set('n no nr number numero num nummer #'.split(' '))
+for (const { number } of LANGUAGES.values()) for (const word of number) NUMBER_WORDS.add(word)
 /** What follows a number in words. */
 const OF_ACT = /^(?:of|to|du|des?|d|del|della?|do|da|der)$/
 
@@ -56,7 +61,8 @@ export function readDesignator(tokens: TokenStream, at: number): Designator | un
   if (tokens.isSectionSign(at)) return impliedDesignator('sign', tokens.skip(at + 1, '§'), tokens.text(at).length > 1)
   // `skäl` is a recital, `skal` a verb.
   const word = tokens.isWord(at) ? (words.get(tokens.text(at)) ?? words.get(tokens.raw(at))) : undefined
-  if (word === undefined || isInsideWord(tokens, at)) return undefined
+  if (word === undefined) return tokens.designators.size === 0 ? undefined : readTaught(tokens, at)
+  if (isInsideWord(tokens, at)) return undefined
   // `čl.` is an article, `cl.` a clause; `EG 26` is a recital, `eg` begins an example.
   if (/^(?:cl|Cl|eg)$/.test(tokens.raw(at))) return undefined
   const hasPoint = tokens.reads(at + 1, '.')
@@ -65,9 +71,34 @@ export function readDesignator(tokens: TokenStream, at: number): Designator | un
   return {
     ...word,
     end: tokens.isSectionSign(afterPoint) ? afterPoint + 1 : afterPoint,
-    capitalised: tokens.isCapitalised(at) && (!word.abbreviated || hasPoint),
+    capitalised: /^[\p{Lu}\p{Lo}]/u.test(tokens.raw(at)) && (!word.abbreviated || hasPoint),
     ...(word.plural && hasFrenchArticle(tokens, at) ? { hyphenated: true } : {}),
   }
+}
+
+/** `abala 5`, `ingingo ya 5`, `andininy faha-5`: a word that no table has, before its number. */
+function readTaught(tokens: TokenStream, at: number): Designator | undefined {
+  const end = numberBehind(tokens, at)
+  const taught = tokens.isNumber(end) ? formOf(tokens.text(at), tokens.designators) : undefined
+  const isWord = taught !== undefined && !isInsideWord(tokens, at)
+  return isWord ? { ...impliedDesignator('article', end), taught } : undefined
+}
+
+function numberBehind(tokens: TokenStream, at: number): number {
+  const next = tokens.skip(at + 1, '.')
+  return tokens.isSmall(next) ? tokens.skip(next + 1, '.', '-', '°') : next
+}
+
+/** Returns the word that a label teaches, the one before the number at its end. A year is no number of a provision. */
+export function wordTaughtBy(label: string): string | undefined {
+  const tokens = lex(label)
+  for (let at = 0; at < tokens.length; at += 1) {
+    const [word, number] = [tokens.text(at), numberBehind(tokens, at)]
+    if (!tokens.isWord(at) || word.length < 2 || FUNCTION_WORD_FORMS.has(word) || words.has(word)) continue
+    const end = tokens.isNumber(number) ? readNumber(tokens, number, impliedDesignator('article', number))?.end : 0
+    if (tokens.skip(end ?? 0, '.') === tokens.length) return tokens.isYear(number) ? undefined : word
+  }
+  return undefined
 }
 
 /** Kinds whose name precedes the number in a path: `annex-3`, `recital-26`. */
@@ -114,9 +145,9 @@ export function readNumber(tokens: TokenStream, from: number, designator: Design
 
 /** `article n° 1382`, `recital no. 47`, `article number 5`, `Article #5`. */
 function afterNumberWord(tokens: TokenStream, at: number): number {
-  if (!tokens.reads(at, 'n', 'no', 'nr', 'number', 'numero', 'num', 'nummer', '#')) return at
+  if (!NUMBER_WORDS.has(tokens.text(at))) return at
   const number = tokens.skip(at + 1, '.', '°')
-  return (number > at + 1 || tokens.text(at) !== 'n') && tokens.isNumber(number) ? number : at
+  return (number > at + 1 || !/^na?$/.test(tokens.text(at))) && tokens.isNumber(number) ? number : at
 }
 
 /** A number, and the parts below it. */

@@ -149,7 +149,8 @@ function readPiece(tokens: TokenStream, at: number, dashed = false): Piece | und
 
 function isHyphen(tokens: TokenStream, at: number, dashed: boolean): boolean {
   if (!tokens.isGlued(at) || !tokens.isGlued(at + 1)) return false
-  if (tokens.reads(at, '-')) return true
+  // `5-ը`: the article of Armenian.
+  if (tokens.reads(at, '-')) return !/^\p{sc=Armn}/u.test(tokens.text(at + 1))
   const isLettered = tokens.isWord(at - 1) || tokens.text(at - 1) === tokens.text(at + 1)
   const isDash = dashed && isLettered && tokens.isNumber(at + 1) && !tokens.reads(at + 2, '.')
   return tokens.reads(at, '–') && (isDash || readInserted(tokens, at + 1) !== undefined || descends(tokens, at))
@@ -220,7 +221,7 @@ function afterJoined(tokens: TokenStream, at: number): number {
   const isRange = token.text === '–' || (token.text === '-' && (tokens.isNumber(at - 1) || tokens.reads(at - 1, ')')))
   if (next.text.startsWith('^') || (next.kind === 'number' && !isRange)) return at + 2
   // A full stop, a colon or a dash may end what stands before a word.
-  if (next.kind !== 'word' || ['.', ':'].includes(token.text)) return at
+  if (next.kind !== 'word' || ['.', ':'].includes(token.text) || /^\p{sc=Armn}/u.test(next.text)) return at
   return next.text.length <= (token.text === '–' ? 1 : 5) ? at + 2 : at
 }
 

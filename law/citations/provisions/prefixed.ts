@@ -1,14 +1,11 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import WORDS from '#law/citations/lexer/words.json' with { type: 'json' }
 import { readDesignator } from './designators.ts'
 import { readFirst, type Element, type Provisions } from './lists.ts'
 import type { Part } from './numbers.ts'
 import { readQualifier, readSibling, type Qualified } from './qualifiers.ts'
 
-const OF = new Set(
-  "of the in to des der de du l ' van het dell della dello del di da do dos z ze av first second third subparagraph".split(
-    ' ',
-  ),
-)
+const OF = new Set(WORDS.before_outer.split(' '))
 const OF_MAX = 6
 const LEVELS_MAX = 3
 const INNERMOST_MAX = 16
@@ -24,9 +21,9 @@ export function readPrefixed(tokens: TokenStream, at: number): Provisions | unde
   if (first === undefined || index === undefined) return undefined
   const outer: Part[] = []
   for (let level = 0; level < LEVELS_MAX; level += 1) {
-    // `para. 22 Schedule 36 FA 2004`: before a schedule, `of` may be missing.
-    const schedule = readDesignator(tokens, index)?.kind === 'schedule' ? index : undefined
-    const next: number | undefined = afterOf(tokens, index) ?? schedule
+    // `para. 22 Schedule 36 FA 2004`, `khoản 1 Điều 5`: `of` may be missing.
+    const isBare = readDesignator(tokens, index)?.kind === 'schedule' || tokens.reads(index, 'đieu')
+    const next: number | undefined = afterOf(tokens, index) ?? (isBare ? index : undefined)
     if (next === undefined) return undefined
     const qualifier: Qualified | undefined = readQualifier(tokens, next)
     if (qualifier === undefined) return withDesignator(tokens, next, innermost, outer)

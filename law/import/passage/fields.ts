@@ -193,7 +193,7 @@ function fieldsOf(
     label: value('citation_label'),
     act,
     reference: value('reference') || undefined,
-    references: referencesOf(act, value(named)),
+    references: referencesOf(act, value(named), language),
     provision: keyOf(value('provision') || value('citation_label')),
     language,
     jurisdiction: codeOf(value('jurisdiction')),

@@ -4,9 +4,11 @@ import {
   createActAliases,
   parseReference,
   referencesIn,
+  wordTaughtBy,
   type ActAliases,
   type Reference,
 } from '#law/citations/parser.ts'
+import { isTaught } from '#law/citations/lexer/languages.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { memoized } from '#core/platform/memoized.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
@@ -34,15 +36,19 @@ export function aliasesOf(written: string): string[] {
 /**
  * Returns a function that gives the canonical forms of the provisions whose text a record of an act holds, from one text
  * that names them, separated by semicolons. Where it names none, the act stands alone. A provision without an act
- * belongs to the record's act. A provision of another act is ignored.
+ * belongs to the record's act. A provision of another act is ignored. In a language without a table, the word before the
+ * number at the end names a provision.
  */
-export function createReferenceReader(): (act: ActEntry | undefined, written: string) => readonly string[] {
+export function createReferenceReader() {
   const common = parserWith(createActAliases([]))
   const parserOf = createVocabularies(parserWith)
-  return (act, written) => {
+  return (act: ActEntry | undefined, written: string, language: string): readonly string[] => {
     const provisions = written.split(';', IMPORT_BOUNDS.referencesPerRecordMax).flatMap((one) => {
+      const word = isTaught(language) ? wordTaughtBy(one) : undefined
       const provision =
-        provisionOf(act, common(one)) ?? (act === undefined ? undefined : provisionOf(act, parserOf(act)(one)))
+        provisionOf(act, common(one)) ??
+        (act && provisionOf(act, parserOf(act)(one))) ??
+        (word && provisionOf(act, parserOf(act ?? { id: '', aliases: [] }, word)(one)))
       return provision === undefined ? [] : [provision]
     })
     if (provisions.length > 0) return [...new Set(provisions)].sort()
@@ -57,6 +63,7 @@ function parserWith(vocabulary: ActAliases) {
 /** Says why no question can name a record by the reference that its source writes, or returns undefined. */
 export function createNameCheck(): (record: {
   readonly act: ActEntry | undefined
+  readonly language?: string
   readonly label: string
   readonly reference: string | undefined
   readonly references: readonly string[]
@@ -68,7 +75,7 @@ export function createNameCheck(): (record: {
     }, REMEMBERED),
   )
   const romanOf = new Map<string, boolean>()
-  return ({ act, label, reference, references }) => {
+  return ({ act, language, label, reference, references }) => {
     if (reference === undefined) return undefined
     const provisions = references.filter((each) => each.includes('#'))
     // `section I` and `section 1` of one act, `Article únic` and `Article 1`: a question means the one or the other.
@@ -82,21 +89,23 @@ export function createNameCheck(): (record: {
       reference,
       ...(act?.aliases ?? []).flatMap((name) => [`${reference} ${name}`, `${reference} of ${name}`]),
     ]
+    const word = language !== undefined && isTaught(language) ? /#([^-/]+)-/.exec(provisions[0] ?? '')?.[1] : undefined
     const isAsked = (form: string): boolean =>
-      act === undefined || namedOf(act)(form).some((each) => provisions.includes(each))
+      act === undefined || namedOf(act, word)(form).some((each) => provisions.includes(each))
     return provisions.length > 0 && forms.some(isAsked)
       ? undefined
       : `no question can name it: "${reference}" names no provision of its act`
   }
 }
 
-/** Returns what is made of the alias table of an act, without the common names. That of some acts is remembered. */
-function createVocabularies<Made>(make: (vocabulary: ActAliases) => Made): (act: ActEntry) => Made {
+/** Returns what is made of an act's names and a word for its provisions. That of some acts is remembered. */
+function createVocabularies<Made>(make: (vocabulary: ActAliases) => Made): (act: ActEntry, word?: string) => Made {
   const madeOf = memoized((names) => {
-    const [id = '', ...aliases] = names.split('\0')
-    return make(createActAliases([id, ...aliases].map((alias) => [alias, id] as const)))
+    const [word = '', id = '', ...aliases] = names.split('\0')
+    const entries = [id, ...aliases].map((alias) => [alias, id] as const)
+    return make(createActAliases(entries, { designators: word === '' ? [] : [word] }))
   }, IMPORT_BOUNDS.vocabulariesMax)
-  return ({ id, aliases }) => madeOf([id, ...aliases].join('\0'))
+  return ({ id, aliases }, word = '') => madeOf([word, id, ...aliases].join('\0'))
 }
 
 function provisionOf(act: ActEntry | undefined, parsed: Reference | undefined): string | undefined {

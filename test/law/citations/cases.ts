@@ -20,19 +20,20 @@ export function readCases(name: string): Case[] {
 }
 
 /**
- * Cases of versions in other languages: a line with a language, a jurisdiction and the names of its acts, then its cases.
+ * Cases of versions in other languages: a line with a language, a jurisdiction, taught words and the names
+ * of its acts, then its cases.
  */
 export function readLanguageCases(): (Case & { readonly aliases: ActAliases })[] {
   const cases: (Case & { readonly aliases: ActAliases })[] = []
   let aliases = createActAliases([])
   for (const one of readCases('languages')) {
-    const [jurisdiction = ''] = one.expected
+    const [jurisdiction = '', ...designators] = one.expected
     if (/^[A-Z]{2}$/.test(jurisdiction)) {
       const names = one.query.split(';').map((name) => {
         const [alias = '', act = ''] = name.split('=')
         return [alias, act] as const
       })
-      aliases = createActAliases(names, { languages: [one.family], jurisdictions: [jurisdiction] })
+      aliases = createActAliases(names, { languages: [one.family], jurisdictions: [jurisdiction], designators })
     } else cases.push({ ...one, aliases })
   }
   return cases
