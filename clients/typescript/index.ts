@@ -48,7 +48,7 @@ export class EvidenceClient {
   readonly #retryAfterMaxSeconds: number
 
   constructor(options: ClientOptions) {
-    this.#url = new URL('/v1/retrieve', options.baseUrl)
+    this.#url = new URL(options.baseUrl.replace(/\/*$/, '/v1/retrieve'))
     this.#headers = new Headers({ authorization: `Bearer ${options.apiKey}`, 'content-type': 'application/json' })
     this.#timeoutMs = options.timeoutMs ?? 30_000
     this.#retries = options.retries ?? 2

@@ -171,7 +171,7 @@ describe.each([
     const keys: unknown[] = []
     const server = await startJsonServer((request, response) => {
       const [status, body, headers] = replies[keys.push(request.headers['idempotency-key']) - 1] ?? HANGS
-      if (status > 0) response.writeHead(status, headers).end(body)
+      if (status > 0 && request.url === '/v1/v1/retrieve') response.writeHead(status, headers).end(body)
     })
     await using ending = new AsyncDisposableStack()
     ending.defer(() => server.stop())

@@ -207,7 +207,7 @@ class EvidenceClient:
     def __init__(
         self, base_url: str, api_key: str, *, timeout: float = 30, retries: int = 2, retry_after_max: int = 10
     ) -> None:
-        self._url = urlsplit(base_url)
+        self._url = urlsplit(f"{base_url.rstrip('/')}/v1/retrieve")
         self._headers = {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
         self._timeout = timeout
         self._retries = retries
@@ -257,7 +257,7 @@ class EvidenceClient:
                 raise NotConnected(f"{self._url.netloc}: {cause}") from cause
             try:
                 connection.sock.settimeout(_left(ends_at))
-                connection.request("POST", "/v1/retrieve", payload, {**self._headers, "Idempotency-Key": key})
+                connection.request("POST", self._url.path, payload, {**self._headers, "Idempotency-Key": key})
                 response = connection.getresponse()
                 raw = response.read()
             except (OSError, http.client.HTTPException) as cause:
