@@ -73,7 +73,9 @@ export async function restore(operator: Operator, withdrawal: string, reason: st
     const row = await withdrawalNamed(client, withdrawal)
     const names = await end(client, row, reason, keys)
     const { shown, detail } = await described(client, row.id)
-    return [shown, `withdrawal:${row.id}`, { ...detail, signed_by: names, restored_because: reason }]
+    const left = await withdrawalsInForce(client, row.knowledge_base_id)
+    const others = left.filter((one) => one.document === row.document_id).map((one) => `${one.id} (${one.label})`)
+    return [{ ...shown, others }, `withdrawal:${row.id}`, { ...detail, signed_by: names, restored_because: reason }]
   })
 }
 

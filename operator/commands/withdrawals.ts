@@ -6,7 +6,6 @@ import type { Commands } from '#operator/command-line/command.ts'
 import { isGiven, option, rows, signingKeys, text } from '#operator/command-line/inputs.ts'
 import { change, group, list } from '#operator/command-line/verbs.ts'
 
-const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const key = signingKeys('private key of a reviewer; as many as the policy of the knowledge base asks for')
 const reason = option('<text>', 'why; part of what is signed', text.max(2_000, 'must have at most 2000 characters'))
 
@@ -54,11 +53,12 @@ export const commands: Commands = [
       empty: 'Nothing is withdrawn here.',
     }),
     change('restore <withdrawal>', 'end a withdrawal: what the versions hold is served again within five seconds', {
-      examples: [`withdrawals restore ${EXAMPLE} --reason "checked with the publisher" --key reviewer.pem`],
+      examples: ['withdrawals restore 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reason "checked" --key reviewer.pem'],
       input: { withdrawal: text, reason, key },
       async run({ withdrawal, reason: why, key: files }, { operator }) {
         const ended = await restore(operator, withdrawal, why, await Promise.all(files.map(readSigningKey)))
-        return [ended, `Restored the ${ended.kind} "${ended.label}"; in force within 5 s.`]
+        const others = ended.others.map((one) => `\nWithdrawal ${one} of the same document stays in force.`)
+        return [ended, `Restored the ${ended.kind} "${ended.label}"; in force within 5 s.${others.join('')}`]
       },
     }),
   ]),

@@ -105,7 +105,9 @@ describe('A withdrawal', () => {
     ]
     expect(rows[0]?.withdrawn).toEqual(document.id < passage.id ? [whole, chunk] : [chunk, whole])
     expect(rows.at(-1)?.withdrawn).toBeNull()
-    for (const { id } of [passage, document]) await restore(operator, id, 'checked', [key])
+    const others = [`${document.id} (${document.label})`]
+    expect(await restore(operator, passage.id, 'checked', [key])).toMatchObject({ others })
+    await restore(operator, document.id, 'checked', [key])
     const listed = await showWithdrawals(operator, knowledgeBase, 10)
     expect(listed.map(({ id, state }) => [id, state]).slice(0, 2)).toEqual(
       [document, passage].map(({ id }) => [id, 'restored']),
