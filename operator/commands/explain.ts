@@ -46,8 +46,8 @@ export const commands: Commands = [
     async run({ id, questionFile, knowledgeBase, filters, gateway, keyEnv }, session) {
       const question = await readQuestion(questionFile)
       session.progress.update('Asking', 0, 1)
-      if ((id === undefined) === (knowledgeBase === undefined))
-        throw new OperatorError('Name one: the id of a request, or with --knowledge-base what is to be asked.')
+      if ((id === undefined) === (knowledgeBase === undefined) || (id !== undefined && filters !== undefined))
+        throw new OperatorError('Name a request by its id alone, or with --knowledge-base what is asked.')
       const asked = id ?? (await askedAt(gateway, secretVariable(keyEnv), question, { knowledgeBase, filters }))
       return await explainedTo(session, asked, question)
     },
@@ -80,9 +80,10 @@ async function explainedTo({ operator, config }: Session, id: string, question: 
   return [explained, () => shownAs(explained)]
 }
 
+const faultSchema = z.object({ path: z.string(), message: z.string() })
 /** A refusal has a request id besides. */
 const askedSchema = z.union([
-  z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
+  z.object({ error: z.object({ code: z.string(), message: z.string(), details: z.array(faultSchema).default([]) }) }),
   z.object({ request_id: z.string() }),
 ])
 
@@ -93,25 +94,23 @@ export async function askedAt(
   query: string,
   { knowledgeBase, filters }: { readonly knowledgeBase: string | undefined; readonly filters?: string | undefined },
 ): Promise<string> {
-  const body = {
-    query,
-    knowledge_base: knowledgeBase,
-    filters: filters === undefined ? undefined : parsedJson(filters),
-  }
+  const body = { query, knowledge_base: knowledgeBase, filters: filters && parsedJson(filters) }
   if (filters !== undefined && body.filters === undefined)
     throw new OperatorError('--filters must be JSON, such as {"language": ["de"]}.')
-  const reply = await fetch(new URL('/v1/retrieve', gateway), {
+  const reply = await fetch(gateway.replace(/\/*$/, '/v1/retrieve'), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(PLATFORM_BOUNDS.hardDeadlineMs),
   }).catch((cause: unknown) => {
-    throw new OperatorError(`No gateway answers at ${gateway}: name one with --gateway.`, { cause })
+    throw new OperatorError(`No gateway answers at ${gateway}: name one, as --gateway http://HOST:PORT.`, { cause })
   })
   const { data: said } = askedSchema.safeParse(parsedJson(await reply.text()))
   if (said === undefined) throw new OperatorError(`What answers at ${gateway} is no gateway: name one with --gateway.`)
-  if ('error' in said) throw new OperatorError(`The gateway refused: ${said.error.code}: ${said.error.message}`)
-  return said.request_id
+  if (!('error' in said)) return said.request_id
+  const { code, message, details } = said.error
+  const faults = details.map((fault) => `${fault.path} ${fault.message}.`)
+  throw new OperatorError([`The gateway refused: ${code}: ${message}`, ...faults].join(' '))
 }
 
 /** What an operator sees of one decision. Texts are those of the corpus and of the rewriter; none is kept. */
@@ -197,8 +196,7 @@ function predictorsOf({ found, list, calibration }: Rerun) {
 }
 
 function shownAs(explained: Explained): string {
-  const { because, request_id, narrowed_to, unsupported_references, searched, passages, predictors, stage_ms } =
-    explained
+  const { because, request_id, narrowed_to, unsupported_references, searched, passages, predictors } = explained
   return [
     because,
     `Request ${request_id}. The filters leave ${narrowed_to.passages} passages on ${narrowed_to.in_force_on}.`,
@@ -209,7 +207,7 @@ function shownAs(explained: Explained): string {
     '',
     table(predictors.map(rounded), 'name=predictor value weight adds=adds_to_the_log-odds'),
     '',
-    `Times in ms: ${Object.entries(stage_ms ?? {})
+    `Times in ms: ${Object.entries(explained.stage_ms ?? {})
       .map(([stage, ms]) => `${stage} ${String(ms)}`)
       .join(', ')}`,
   ].join('\n')

@@ -161,8 +161,12 @@ describe('A decision is explained', () => {
   test('a question that is asked for it is admitted and charged, and the audit trail keeps no text', async () => {
     const caller = await createCaller()
     vi.stubEnv('EVIDENCE_API_KEY', caller.key)
-    const asked = await explain(ABSTAINED_QUERY, '--knowledge-base', KNOWLEDGE_BASE, '--gateway', baseUrl)
+    const at = ['--knowledge-base', KNOWLEDGE_BASE, '--gateway']
+    const asked = await explain(ABSTAINED_QUERY, ...at, baseUrl)
     expect(asked.stdout, asked.stderr).toMatch(/^It abstains, because/)
+    const refused = await explain('Any?', '--filters', '{"language":["xx"]}', ...at, baseUrl)
+    expect(refused.stderr).toContain('/filters/language/0 is outside the entitlement, which holds: en')
+    expect((await explain('Any?', ...at, 'localhost:1')).stderr).toContain('name one, as --gateway http://HOST:PORT')
     const listed = await cli.json('requests', 'list', '--client', `${caller.organization}/${caller.client}`)
     expect(listed).toMatchObject([{ decision: 'abstain', state: 'delivered' }])
     const { rows } = await service.owner.query<{ row: string }>(
