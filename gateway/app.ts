@@ -164,7 +164,7 @@ function send(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, finis
 }
 
 /** Node takes the first of several, and a proxy may take another (RFC 9112, 3.2). */
-const SENT_ONCE = ['Authorization', 'Host', 'Content-Type'] as const
+const SENT_ONCE = ['Authorization', 'Host', 'Content-Type', 'Idempotency-Key'] as const
 
 function headerFault({ headers, rawHeaders, httpVersion }: IncomingMessage): ServiceError | undefined {
   const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())

@@ -27,6 +27,7 @@ const filterValues = z
   )
   .pipe(z.array(z.string()).min(1).max(SEARCH_BOUNDS.filterValuesMax))
 
+const PROFILE_FAULT = 'must be active or a UUID'
 export const retrievalRequestSchema = z.strictObject({
   query: z
     .string()
@@ -58,7 +59,7 @@ export const retrievalRequestSchema = z.strictObject({
     .optional()
     .meta({ description: 'Clamped to the cap of the plan; absent means the cap.' }),
   profile: z
-    .union([z.literal('active'), z.uuid()])
+    .union([z.literal('active'), z.uuid(PROFILE_FAULT)], PROFILE_FAULT)
     .optional()
     .meta({ description: 'active, or the id of an explicitly entitled retrieval profile.' }),
 })
@@ -102,10 +103,8 @@ function messageOf(issue: z.core.$ZodIssue): string {
       return `must be or hold at least ${issue.minimum}`
     case 'too_big':
       return `must be or hold at most ${issue.maximum}`
-    case 'custom':
-      return issue.message
     default:
-      return 'is not valid'
+      return issue.message
   }
 }
 

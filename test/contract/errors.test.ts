@@ -102,6 +102,7 @@ describe('Errors: rules', () => {
     expect(new Set(error.details?.map(({ path }) => path))).toEqual(
       new Set(['/query', '/top_k', '/profile', '/filters/language', '/more']),
     )
+    expect(error.details).toContainEqual({ path: '/profile', message: 'must be active or a UUID' })
   })
 
   test('nothing of a cause is shown: no stack, no host, no provider, no SQL', async () => {

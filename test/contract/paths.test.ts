@@ -192,6 +192,7 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
   test.each([
     ['Host', 'Host: a'],
     ['Content-Type', 'Content-Type: application/json'],
+    ['Idempotency-Key', 'Idempotency-Key: of-visible-characters'],
   ])('two headers %s, which a proxy may read otherwise', async (name, line) => {
     const sent = (...lines: readonly string[]): Promise<string> =>
       sendRaw(baseUrl, `${head('POST /v1/retrieve HTTP/1.1', ...lines, `Content-Length: ${BODY.length}`)}${BODY}`)
