@@ -10,7 +10,7 @@ const keyRow = z.object({
   environment: z.enum(['test', 'live']),
   scopes: z.array(z.string()),
   pepper: z.string(),
-  state: z.enum(['valid', 'expired', 'revoked']),
+  state: z.enum(['valid', 'suspended', 'expired', 'revoked']),
   created_at: z.date(),
   expires_at: z.date(),
   revoked_at: z.date().nullable(),
@@ -21,7 +21,7 @@ export type KeyRow = z.infer<typeof keyRow>
 const keys = (column = '', joined = ''): string => `
   select y.id, y.prefix, o.name as organization, y.client_id, c.name as client, y.environment, y.scopes, y.pepper,
     case when y.revoked_at is not null then 'revoked' when y.expires_at <= now() then 'expired'
-    else 'valid' end as state,
+    when c.active and o.active then 'valid' else 'suspended' end as state,
     y.created_at, y.expires_at, y.revoked_at${column}
   from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id ${joined}`
 

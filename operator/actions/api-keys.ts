@@ -56,7 +56,7 @@ export async function rotateKey(operator: Operator, input: RotateKeyInput) {
     throw new OperatorError(`An overlap is 0 to ${OVERLAP_HOURS_MAX} hours: choose one in this range.`)
   return withAudit(operator, 'key.rotate', async (database) => {
     const { id, prefix, state, client_id, client, environment, scopes } = await keyNamed(database, input.key)
-    if (state !== 'valid')
+    if (state === 'expired' || state === 'revoked')
       throw new OperatorError(
         `The key ${prefix} is ${state}, there is nothing to rotate: issue a new one with "operator keys issue".`,
       )

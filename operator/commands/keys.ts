@@ -47,9 +47,9 @@ export const commands: Commands = [
       variables: { KEY_PEPPERS },
       async run(input, { operator, config }) {
         const issued = await issueKeyFor(operator, { ...input, peppers: config.KEY_PEPPERS })
-        const { client, environment: where, expires_at } = issued
-        const more = `for "${client}" in ${where}, expires ${cell(expires_at)}.`
-        return [issued, `${shownOnce(issued)}, ${more}`]
+        const { client, environment: where, expires_at, scopes } = issued
+        const idle = scopes.includes(RETRIEVAL_SCOPE) ? '' : ` It cannot retrieve without ${RETRIEVAL_SCOPE}.`
+        return [issued, `${shownOnce(issued)}, for "${client}" in ${where}, expires ${cell(expires_at)}.${idle}`]
       },
     }),
     list('list', 'list keys by prefix and state; neither key nor hash is ever shown', {

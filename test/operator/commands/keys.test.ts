@@ -71,6 +71,9 @@ test('a key is printed once and stored nowhere: not in any table, list or audit 
   expect(listed).toContain(issued.prefix)
   expect(listed).not.toContain(digest)
   expect(listed).not.toContain(issued.key.slice(issued.prefix.length))
+  await cli.json('organizations suspend "Harbour Bank"')
+  expect(await cli.json('keys list')).toMatchObject([{ state: 'suspended' }])
+  await cli.json('organizations resume "Harbour Bank"')
 })
 
 test('for people the key stands alone on the first line', async () => {
@@ -79,7 +82,7 @@ test('for people the key stands alone on the first line', async () => {
   )
   expect(code).toBe(0)
   expect(keyIsWellFormed(stdout.split('\n')[0] ?? '')).toBe(true)
-  expect(stdout).toContain('This is the only time the key is shown.')
+  expect(stdout).toMatch(/This is the only time the key is shown.*cannot retrieve without retrieval:read\.\n$/)
 })
 
 test('a key is refused to a client without an entitlement in that environment', async () => {
