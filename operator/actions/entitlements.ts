@@ -52,7 +52,7 @@ export async function grantEntitlement(operator: Operator, input: Grant): Promis
     if (!(await insertEntitlement(database, granted))) {
       const name = `${client.name}/${environment}/${base.slug}`
       throw new OperatorError(
-        `The entitlement "${name}" exists already: change it with "operator entitlements change ${name}".`,
+        `The entitlement "${name}" exists already. Next: operator entitlements change "${client.organization}/${name}"`,
       )
     }
     const row = await byId(database, id)
@@ -185,8 +185,8 @@ function canonicalJurisdictions(jurisdictions: readonly string[]): string[] {
 /** Returns the keys of subjects. @param subjects null: every subject. */
 function checkedSubjects(subjects: readonly string[] | null): string[] | null {
   if (subjects === null) return null
-  return bounded('subject', 'a slug like data-protection', subjects, (text) =>
-    isCode(text) ? foldKey(text) : undefined,
+  return bounded('subject', 'a slug like data-protection, or all by itself', subjects, (text) =>
+    isCode(text) && foldKey(text) !== 'all' ? foldKey(text) : undefined,
   )
 }
 

@@ -15,6 +15,7 @@ import { OPERATOR_BOUNDS } from './operator.ts'
 /** Look-ups by name or UUID. Each returns the row, or fails with a message that says what to do next. */
 
 const NAME_CHARACTERS_MAX = 200
+const UNFIT = /[/\p{Cc}\p{Bidi_Control}\u200b\u2060\ufeff]/u
 const uuid = z.uuid()
 
 export function isUuid(text: string): boolean {
@@ -24,12 +25,11 @@ export function isUuid(text: string): boolean {
 /** @throws OperatorError for a name that could be read as a UUID or a path, or that a table cannot show. */
 export function checkedName(what: string, name: string): string {
   const trimmed = name.trim()
-  const fits =
-    trimmed.length > 0 && trimmed.length <= NAME_CHARACTERS_MAX && !/[/\p{Cc}]/u.test(trimmed) && !isUuid(trimmed)
+  const fits = trimmed.length > 0 && trimmed.length <= NAME_CHARACTERS_MAX && !UNFIT.test(trimmed) && !isUuid(trimmed)
   if (!fits)
     throw new OperatorError(
       `A name of ${what} has 1 to ${NAME_CHARACTERS_MAX} characters, no "/" and no control ` +
-        'characters, and is not a UUID: choose another.',
+        'or invisible characters, and is not a UUID: choose another.',
     )
   return trimmed
 }

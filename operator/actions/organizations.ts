@@ -6,7 +6,7 @@ import { insertOrganization, setOrganizationActive } from '#core/db/organization
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createFingerprintEpoch } from './fingerprints.ts'
-import { checkedName, clientNamed, knowledgeBaseNamed, organizationNamed } from './names.ts'
+import { checkedName, clientNamed, isUuid, knowledgeBaseNamed, organizationNamed } from './names.ts'
 import { withAudit, type Operator } from './operator.ts'
 
 /** Creates an organization with its first fingerprint key, which its first request needs. */
@@ -70,10 +70,10 @@ export async function createKnowledgeBase(
   operator: Operator,
   { slug, title: given, asOf }: { readonly slug: string; readonly title: string; readonly asOf?: string | undefined },
 ) {
-  if (!SLUG.test(slug))
+  if (!SLUG.test(slug) || isUuid(slug))
     throw new OperatorError(
-      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
-        'choose one like "banking-rules".',
+      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit; ' +
+        'it is no UUID: choose one like "banking-rules".',
     )
   const made = { id: randomUUID(), slug, title: checkedName('a knowledge base', given), as_of: asOf ?? null }
   return withAudit(operator, 'knowledge-base.create', async (client) => {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { OPERATOR_BOUNDS } from '#operator/actions/operator.ts'
 import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX } from './wait.ts'
 
@@ -59,15 +60,12 @@ function parsedBy(schema: z.core.$ZodType): (text: string) => unknown {
 export const text = z.string('is missing').trim().min(1, 'must not be empty')
 
 /** `a,b` becomes two values. */
-export const commaList = text.transform((value) =>
-  value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== ''),
-)
+export const commaList = text
+  .transform((value) => value.split(/\s*,\s*/).filter((part) => part !== ''))
+  .refine((values) => values.length > 0, 'must not be empty')
 
 /** `all` becomes null: every subject, and passages without one. */
-export const subjects = commaList.transform((values) => (values.length === 1 && values[0] === 'all' ? null : values))
+export const subjects = commaList.transform((values) => (foldKey(values.join()) === 'all' ? null : values))
 
 export const environment = z.enum(['test', 'live'], 'must be test or live')
 
@@ -90,12 +88,14 @@ export function wholeOr(byDefault: number, min: number, max: number): z.ZodType<
 /** A flag without a value. */
 export const isGiven = z.boolean().default(false)
 
+/** Postgres has no year 0. */
+export const day = z.iso.date('must be a day like 2026-11-01').refine((value) => value >= '0001', 'must be a later day')
 const INSTANT = 'must be a day like 2026-11-01 or an instant like 2026-11-01T08:00:00Z'
 
 /** The start of a UTC day, or an ISO 8601 instant. */
 export const instant = z
   .string(INSTANT)
-  .refine((value) => z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(value).success, INSTANT)
+  .refine((value) => z.union([day, z.iso.datetime({ offset: true })]).safeParse(value).success, INSTANT)
   .transform((value) => new Date(value))
 
 /** `SEQ:HASH`, as `operator audit head` prints it. */

@@ -4,8 +4,8 @@ export function cell(value: unknown): string {
   if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
   if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(cell).join(', ')
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  // Control characters of stored text could rewrite the terminal.
-  return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, ' ') : JSON.stringify(value)
+  // Such characters of stored text could rewrite the terminal, or turn its order around.
+  return typeof value === 'string' ? value.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, ' ') : JSON.stringify(value)
 }
 
 /** The fields of columns like `id created_at verdict=review`. */

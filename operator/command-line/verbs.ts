@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { openDatabase, type Database } from '#core/db/pool.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { readConfig, type ConfigOf, type Variables } from '#core/platform/config.ts'
@@ -56,7 +56,7 @@ const BASE = {
 const CONNECTIONS_MAX = 2
 /** A statement of the operator may take a minute, so an unreachable database is detected with a shorter time-out. */
 const CONNECT_TIMEOUT_MS = 5_000
-const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
+const ACTOR = { actor: text.max(200, 'must have at most 200 characters').optional() }
 
 /** A verb that opens the database, refuses a schema it does not run on, and closes everything afterwards. */
 export function verb<S extends z.ZodRawShape = None, V extends Variables = None>(
@@ -71,10 +71,9 @@ export function verb<S extends z.ZodRawShape = None, V extends Variables = None>
     input: { ...input },
     variables: Object.keys({ ...BASE, ...variables }),
     async run(command, output) {
-      const given = parseInput(command, input)
+      const [given, { actor: named }] = [parseInput(command, input), parseInput(command, ACTOR)]
       const base = configOf(command, BASE)
       const config = configOf(command, variables)
-      const { actor = base.OPERATOR_ACTOR } = actorSchema.parse(command.opts())
       // Standard output belongs to the result, so the log goes to standard error.
       const log = createLog('operator', 'warn', (line) => command.console.stderr.write(line))
       await assertDatabaseAnswers(base.DATABASE_URL, log)
@@ -85,7 +84,8 @@ export function verb<S extends z.ZodRawShape = None, V extends Variables = None>
         OPERATOR_BOUNDS.operatorStatementTimeoutMs,
       )
       await assertSchemaCompatible(database)
-      return await run(given, { ...output, operator: { database, actor }, database, config })
+      const operator = { database, actor: named ?? base.OPERATOR_ACTOR }
+      return await run(given, { ...output, operator, database, config })
     },
   }
 }

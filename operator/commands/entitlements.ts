@@ -58,7 +58,7 @@ export const commands: Commands = [
         async run(input, { operator }) {
           const row = await grantEntitlement(operator, input)
           const warning = await unknownValueWarning(operator, row)
-          const next = `operator keys issue --client "${row.client}" --environment ${row.environment}`
+          const next = `operator keys issue --client "${row.organization}/${row.client}" --environment ${row.environment}`
           return [row, `Granted.\n${described(row)}\n${warning}Next: ${next}`]
         },
       }),

@@ -5,7 +5,7 @@ import { REVIEWERS_REQUIRED_MAX, reviewPolicySchema, type ReviewPolicy } from '#
 import { createKnowledgeBase, setTrace } from '#operator/actions/organizations.ts'
 import { readSigningKey, signaturesOf, signersOf } from '#operator/actions/reviewers.ts'
 import type { Commands } from '#operator/command-line/command.ts'
-import { commaList, option, rows, signingKeys, text, whole } from '#operator/command-line/inputs.ts'
+import { commaList, day, option, rows, signingKeys, text, whole } from '#operator/command-line/inputs.ts'
 import { fields } from '#operator/command-line/table.ts'
 import { change, group, list } from '#operator/command-line/verbs.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
@@ -65,7 +65,7 @@ export const commands: Commands = [
       input: {
         slug: text,
         title: option('<title>', 'what people call it', text),
-        asOf: option('<day>', 'serve the law of this day, YYYY-MM-DD, instead of today', z.iso.date().optional()),
+        asOf: option('<day>', 'serve the law of this day, YYYY-MM-DD, instead of today', day.optional()),
       },
       async run(input, { operator }) {
         const made = await createKnowledgeBase(operator, input)

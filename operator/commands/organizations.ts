@@ -50,7 +50,7 @@ export const commands: Commands = [
       input: { name: text, organization: option('<organization>', 'name or UUID', text) },
       async run(input, { operator }) {
         const made = await createClient(operator, input)
-        const next = `operator entitlements grant --client "${made.name}" …`
+        const next = `operator entitlements grant --client "${made.organization}/${made.name}" …`
         return [made, `Created client "${made.name}" of "${made.organization}" (${made.id}).\nNext: ${next}`]
       },
     }),

@@ -172,7 +172,7 @@ export const commands: Commands = [
       async run({ out, reviewer, ...input }, { operator, config }) {
         const statement = await createReviewStatement(operator, createSignedStore(config), reviewer, input)
         await writeNew(out, statement)
-        const next = `operator review sign --statement ${out} --signature FILE --reviewer "${reviewer}"`
+        const next = `operator review sign --statement "${out}" --signature FILE --reviewer "${reviewer}"`
         const sign = `node sign-review.mjs --statement ${out} --report FILE --key FILE`
         return [{ file: out }, `Wrote ${out}. The reviewer signs its exact bytes: ${sign}\nNext: ${next}`]
       },

@@ -11,7 +11,7 @@ import { enqueueBuild } from '#jobs/platform/queues.ts'
 import { idOf, knowledgeBaseNamed } from '#operator/actions/names.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#operator/actions/sources.ts'
 import type { Commands } from '#operator/command-line/command.ts'
-import { commaList, option, rows, text, whole } from '#operator/command-line/inputs.ts'
+import { commaList, day, option, rows, text, whole } from '#operator/command-line/inputs.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { change, group, list, verb } from '#operator/command-line/verbs.ts'
@@ -20,7 +20,6 @@ const { REDIS_URL, SOURCE_ROOTS } = OPERATOR_VARIABLES
 const NONE = 'There is no source: add one with "operator sources add".'
 const BASE = ['<slug>', 'slug or UUID'] as const
 const knowledgeBase = option(...BASE)
-const day = z.iso.date()
 
 export const commands: Commands = [
   group('sources', 'where law is captured from: add, list, show, remove', [
@@ -68,7 +67,7 @@ export const commands: Commands = [
       async run(input, { operator, config }) {
         const added = await addSource(operator, { ...input, roots: config.SOURCE_ROOTS })
         const { name, knowledge_base: base } = added
-        return [added, `Added source "${name}" of "${base}".\nNext: operator capture ${name}`]
+        return [added, `Added source "${name}".\nNext: operator capture "${name}" --knowledge-base ${base}`]
       },
     }),
     list('list', 'list sources', {

@@ -163,6 +163,9 @@ describe('exit codes and streams', () => {
       ),
     ],
     ['a day that does not exist', 'audit list --from 2026-02-30', /--from must be a day like/],
+    ['a day before the first', 'knowledge-bases create x --title T --as-of 0000-01-01', /--as-of must be a later day/],
+    ['a list of nothing', 'keys issue --client C --environment test --scopes ,', /^--scopes must not be empty: see/m],
+    ['an actor without a name', 'keys revoke K --actor " "', /^--actor must not be empty: see/m],
   ])('%s ends with 2 and leaves standard output empty', async (_what, args, sentence) => {
     const { code, stdout, stderr } = await cli.run(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

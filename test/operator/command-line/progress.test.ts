@@ -64,7 +64,7 @@ describe('tables', () => {
   })
 
   test('stored text cannot steer the terminal', () => {
-    expect(cell('a\u001b[2Jb\nc')).toBe('a [2Jb c')
+    expect(cell('a\u001b[2Jb\nc\u202ed')).toBe('a [2Jb c d')
   })
 
   test('nested objects are indented under their name', () => {

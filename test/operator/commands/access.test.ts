@@ -114,13 +114,13 @@ describe('names', () => {
     'an unknown client': [() => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
     'a name that is a UUID': [
       () => createOrganization(operator, { name: randomUUID(), serviceSecrets }),
-      'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is ' +
-        'not a UUID: choose another.',
+      'A name of an organization has 1 to 200 characters, no "/" and no control or invisible ' +
+        'characters, and is not a UUID: choose another.',
     ],
-    'a name that is a path': [
-      () => createPlan(operator, { name: 'a/b' }),
-      'A name of a plan has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.',
-    ],
+    'a name that is a path': [() => createPlan(operator, { name: 'a/b' }), 'A name of a plan has'],
+    'a name that turns a line around': [() => createPlan(operator, { name: 'a\u202eb' }), 'or invisible characters'],
+    'a slug that may be an id': [() => createKnowledgeBase(operator, { slug: randomUUID(), title: 'x' }), 'no UUID'],
+    'all among subjects': [() => grant({ subjects: ['x', 'ALL'] }), 'a slug like data-protection, or all by itself'],
     'a taken organization': [
       () => createOrganization(operator, { name: 'North', serviceSecrets }),
       'The organization "North" exists already: choose another name, or use the existing one.',
@@ -133,27 +133,17 @@ describe('names', () => {
       () => createKnowledgeBase(operator, { slug: 'hsfa-rules', title: 'x' }),
       'The knowledge base "hsfa-rules" exists already: choose another slug, or use the existing one.',
     ],
-    'a slug with capitals': [
-      () => createKnowledgeBase(operator, { slug: 'HSFA', title: 'x' }),
-      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
-        'choose one like "banking-rules".',
-    ],
-    'suspending twice': [
-      () => setClientSuspended(operator, 'North/Desk', true),
-      'The client "Desk" is suspended already: nothing was changed.',
-    ],
+    'a slug with capitals': [() => createKnowledgeBase(operator, { slug: 'HSFA', title: 'x' }), 'lower-case letters'],
+    'suspending twice': [() => setClientSuspended(operator, 'North/Desk', true), 'is suspended already'],
     'a language that is none': [
       () => grant({ languages: ['english!'] }),
       '"english!" is not a language: write a BCP 47 code like en or fr.',
     ],
-    'an empty list': [
-      () => grant({ jurisdictions: [] }),
-      'An entitlement needs at least one jurisdiction: name those it covers, separated by commas.',
-    ],
+    'an empty list': [() => grant({ jurisdictions: [] }), 'An entitlement needs at least one jurisdiction: name those'],
     'a second grant': [
       () => grant({}),
-      'The entitlement "Advice Desk/live/hsfa-rules" exists already: change it with "operator ' +
-        'entitlements change Advice Desk/live/hsfa-rules".',
+      'The entitlement "Advice Desk/live/hsfa-rules" exists already. Next: operator entitlements change ' +
+        '"Harbour Bank/Advice Desk/live/hsfa-rules"',
     ],
   }
   test.each(Object.entries(refused))(
@@ -222,6 +212,11 @@ test('the trace of a knowledge base is on until an operator turns it off, and ea
   await expectTraced(true)
   const { rows } = await owner.query("select action from audit where action like '%trace%' order by seq")
   expect(rows).toEqual([{ action: 'knowledge-base.trace-off' }, { action: 'knowledge-base.trace-on' }])
+})
+
+test('what follows an added source can be typed as it is printed', async () => {
+  const { stdout } = await cli.run('sources add "Two words" --knowledge-base hsfa-rules --from', folder)
+  expect(stdout).toContain('Next: operator capture "Two words" --knowledge-base hsfa-rules\n')
 })
 
 describe('entitlements', () => {
