@@ -116,7 +116,10 @@ export function endIn(written: string | undefined, line: number | undefined): st
 
 /** Returns the first of some days, YYYY-MM-DD, that is later than one. */
 export function firstAfter(day: string, days: readonly (string | undefined)[]): string | undefined {
-  return days.filter((each) => each !== undefined && each > day).toSorted()[0]
+  return days.reduce(
+    (first, each) => (each !== undefined && each > day && !(each >= (first ?? '~')) ? each : first),
+    undefined,
+  )
 }
 
 const ENGLISH_MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

@@ -1,3 +1,5 @@
+import type { Provision } from './document.ts'
+import { firstAfter, type Vocabulary } from './format.ts'
 import type { Role, RoleContext, Roles } from './roles.ts'
 import { isNoText, saysNoForce, type Standing } from './standing.ts'
 import type { TextWriter } from './text-writer.ts'
@@ -52,13 +54,27 @@ export function gapOf({ flat, sections, quoted }: Place): 'space' | 'line' | 'pa
   return sections.unit.level === 'part' || quoted ? 'line' : 'paragraph'
 }
 
-export function nameOf({ label, heading, role }: OpenUnit, name: 'label' | 'heading'): string {
+function nameOf({ label, heading, role }: OpenUnit, name: 'label' | 'heading'): string {
   return oneLine((name === 'label' ? label : heading).text) || role[name] || ''
 }
 
 /** The unit whose text the notes of a place follow. */
 export function holderOf(unit: OpenUnit): OpenUnit {
   return passageAround(unit) ?? (unit.level === 'part' && unit.above !== undefined ? holderOf(unit.above) : unit)
+}
+
+/** First day on which an element, or one around it, changes. */
+export function untilAround(element: MarkupElement, changeOf: Vocabulary['changeOf']): string | undefined {
+  const days: (string | undefined)[] = []
+  if (changeOf === undefined) return undefined
+  for (let next: MarkupElement | undefined = element; next !== undefined; next = next.parent) days.push(changeOf(next))
+  return firstAfter('', days)
+}
+
+/** The text of a provision is another one from the day on which what it holds begins or ends. */
+export function noteChange(unit: OpenUnit, day: string | undefined): void {
+  const holder = day === undefined ? undefined : holderOf(unit)
+  if (holder !== undefined) holder.until = firstAfter('', [holder.until, day])
 }
 
 export function copyText(node: MarkupElement, into: TextWriter, isSkipped: (each: MarkupElement) => boolean): void {
@@ -76,7 +92,7 @@ export function passageAround(unit: OpenUnit | undefined): OpenUnit | undefined 
   return undefined
 }
 
-export function pathTo(unit: OpenUnit | undefined): readonly string[] {
+function pathTo(unit: OpenUnit | undefined): readonly string[] {
   const path: string[] = []
   for (let next = unit; next?.above !== undefined; next = next.above) {
     const [label, heading] = [nameOf(next, 'label'), nameOf(next, 'heading')]
@@ -84,6 +100,25 @@ export function pathTo(unit: OpenUnit | undefined): readonly string[] {
     if (written.trim() !== '') path.unshift(written.trim())
   }
   return path
+}
+
+/** What is read of a unit. @param written its text where it becomes a record. */
+export function provisionOf(unit: OpenUnit, written: Pick<TextWriter, 'text' | 'pieces'> | undefined): Provision {
+  const { role, element, above, kind, standing, until } = unit
+  return {
+    kind,
+    label: nameOf(unit, 'label'),
+    heading: nameOf(unit, 'heading'),
+    anchor: role.anchor,
+    line: element.line,
+    element,
+    path: pathTo(above),
+    ...(standing === undefined ? {} : { standing }),
+    ...(until === undefined ? {} : { until }),
+    within: above?.index,
+    text: written?.text,
+    pieces: written?.pieces ?? [],
+  }
 }
 
 /** Two written texts in one line. */

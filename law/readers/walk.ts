@@ -1,6 +1,6 @@
 import type { Omitted, Provision, ReaderLoss } from './document.ts'
 import { drawnRole } from './drawn.ts'
-import { firstAfter, type Vocabulary } from './format.ts'
+import type { Vocabulary } from './format.ts'
 import type { Role, Roles, TextRole } from './roles.ts'
 import { columnsOf, RowCells } from './row-cells.ts'
 import { isNoText, STANDING_RULES, type Standing } from './standing.ts'
@@ -15,10 +15,11 @@ import {
   isLeftOut,
   isStatement,
   joined,
-  nameOf,
+  noteChange,
   passageAround,
-  pathTo,
+  provisionOf,
   rangesOf,
+  untilAround,
   writerOf,
   writes,
 } from './units.ts'
@@ -82,23 +83,8 @@ class Walker {
     const own = rank !== undefined && element.standing === 'hidden' ? undefined : element.standing
     const standing = own ?? inherited(above, role.kind)
     const unit = { index, kind: role.kind, level, writer, role, element, above, rank, ...names, standing }
-    if (level === 'part') this.#changes(above, element)
-    return { ...unit, until: level === 'part' ? undefined : this.#untilAround(element) }
-  }
-
-  #untilAround(element: MarkupElement): string | undefined {
-    const days: (string | undefined)[] = []
-    for (let next: MarkupElement | undefined = element; next !== undefined; next = next.parent)
-      days.push(this.#changeOf?.(next))
-    return firstAfter('', days)
-  }
-
-  /** The text of a provision is another one from the day on which what it holds begins or ends. */
-  #changes(unit: OpenUnit | undefined, element: MarkupElement): void {
-    const day = this.#changeOf?.(element)
-    if (day === undefined || unit === undefined) return
-    const holder = holderOf(unit)
-    holder.until = firstAfter('', [holder.until, day])
+    if (level === 'part' && above !== undefined) noteChange(above, this.#changeOf?.(element))
+    return { ...unit, until: level === 'part' ? undefined : untilAround(element, this.#changeOf) }
   }
 
   #close(unit: OpenUnit): void {
@@ -120,21 +106,7 @@ class Walker {
   }
 
   #keep(unit: OpenUnit, written: Pick<TextWriter, 'text' | 'pieces'> | undefined): void {
-    const { role, element, above, index, kind } = unit
-    this.#units[index] = {
-      kind,
-      label: nameOf(unit, 'label'),
-      heading: nameOf(unit, 'heading'),
-      anchor: role.anchor,
-      line: element.line,
-      element,
-      path: pathTo(above),
-      ...(unit.standing === undefined ? {} : { standing: unit.standing }),
-      ...(unit.until === undefined ? {} : { until: unit.until }),
-      within: above?.index,
-      text: written?.text,
-      pieces: written?.pieces ?? [],
-    }
+    this.#units[unit.index] = provisionOf(unit, written)
   }
 
   #notes(unit: OpenUnit): void {
@@ -161,7 +133,7 @@ class Walker {
     }
     const units = this.#units.length
     this.#element(node, place)
-    if (this.#units.length === units) this.#changes(place.sections.unit, node)
+    if (this.#units.length === units) noteChange(place.sections.unit, this.#changeOf?.(node))
   }
 
   #element(node: MarkupElement, place: Place): void {
