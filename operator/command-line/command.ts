@@ -1,11 +1,15 @@
 import { Command } from 'commander'
 import { z } from 'zod'
+import SHOWN from './examples.json' with { type: 'json' }
 import { UsageError } from './failure.ts'
 import { flagOf } from './inputs.ts'
 import { createProgress } from './progress.ts'
 
 /** Invocation of a command. `npm run` needs the dashes; `--silent` keeps npm's banner off standard output. */
 const INVOCATION = 'npm run operator --'
+
+/** Arguments after it, by the words of a command. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = SHOWN
 
 /** What a command reads and writes besides its arguments. */
 export interface Console {
@@ -40,8 +44,6 @@ export type Shown = readonly [value: unknown, text: string | (() => string) | un
 export type Output = ReturnType<typeof createOutput>
 
 export interface Help {
-  /** Arguments after `npm run operator --`. */
-  readonly examples: readonly string[]
   /** What a user must know before the first use. */
   readonly notes?: string
   /** Verbs that follow the name of this one. */
@@ -85,7 +87,7 @@ function addVerb(parent: OperatorCommand, { usage, summary, input, writes, below
   }
   command.option('--json', 'print the result as JSON on standard output, and nothing else there')
   if (writes === true) command.option('--actor <name>', 'who acts, for the audit trail; default: OPERATOR_ACTOR')
-  command.addHelpText('after', helpAfter(help))
+  command.addHelpText('after', helpAfter(EXAMPLES[pathOf(command)] ?? [], help))
   command.action(async () => {
     const output = createOutput(command)
     try {
@@ -126,7 +128,7 @@ function createOutput(command: OperatorCommand) {
   }
 }
 
-function helpAfter({ examples, notes, variables }: Pick<Verb, 'examples' | 'notes' | 'variables'>): string {
+function helpAfter(examples: readonly string[], { notes, variables }: Pick<Verb, 'notes' | 'variables'>): string {
   const parts = [`Examples:\n${examples.map((example) => `  ${INVOCATION} ${example}`).join('\n')}`]
   if (notes !== undefined) parts.unshift(notes)
   parts.push(`Environment: ${variables.length === 0 ? 'none' : variables.join(', ')}`)

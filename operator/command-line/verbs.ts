@@ -100,18 +100,15 @@ export function change<S extends z.ZodRawShape = None, V extends Variables = Non
 }
 
 interface Switches {
-  /** What is named after the verb. */
-  readonly examples: readonly string[]
   readonly notes?: string
   readonly run: (operator: Operator, name: string, on: boolean) => Promise<Shown>
 }
 
 /** Two verbs about one thing, which turn it off and on: `suspend <client>` and `resume <client>`. */
-export function switches(noun: string, argument: string, off: Named, on: Named, does: Switches): readonly Verb[] {
+export function switches(argument: string, off: Named, on: Named, does: Switches): readonly Verb[] {
   return [off, on].map(([name, summary]) =>
     change(`${name} <${argument}>`, summary, {
       ...does,
-      examples: does.examples.map((example) => `${noun} ${name} ${example}`),
       input: { [argument]: text },
       run: async ({ [argument]: thing = '' }, { operator }) => await does.run(operator, thing, name === on[0]),
     }),

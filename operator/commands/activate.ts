@@ -29,7 +29,6 @@ const HOW =
 export const commands: Commands = [
   change('activate <version>', 'serve an approved candidate from now on', {
     notes: HOW,
-    examples: ['activate 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
     input: { version: text, wait, waitSeconds },
     variables: VARIABLES,
     async run(input, { operator, config, ...output }) {
@@ -44,7 +43,6 @@ export const commands: Commands = [
   }),
   change('rollback <knowledge-base>', 'serve an earlier version again', {
     notes: HOW,
-    examples: ['rollback hsfa-rules --wait', 'rollback hsfa-rules --to 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
     input: {
       'knowledge-base': text,
       to: option('<version>', 'which; default: the one that "versions history" marks as next'),

@@ -26,11 +26,6 @@ export const commands: Commands = [
   group('audit', 'who changed what: list, head, verify', [
     verb('list', 'list the audit trail, newest first', {
       notes: NOTES,
-      examples: [
-        'audit list --rows 20',
-        'audit list --action key --about "Advice Desk"',
-        'audit list --from 2026-11-01 --to 2026-12-01 --json',
-      ],
       input: {
         actorIs: option('<name>', 'only what this actor did'),
         action: option('<action>', 'only this action (key.revoke) or addCommandGroup (key)'),
@@ -48,7 +43,6 @@ export const commands: Commands = [
     }),
     verb('head', 'print number and hash of the newest entry, to be kept elsewhere', {
       notes: 'Keep it where the owner of the database cannot write. It proves every entry up to it.',
-      examples: ['audit head'],
       async run(_input, { database }) {
         const head = await readAuditHead(database)
         return [head, `${head.seq}:${head.hash}`]
@@ -58,7 +52,6 @@ export const commands: Commands = [
       notes:
         'Without a head that was kept, entries removed from the end show only where a signed review names them.\n' +
         'A broken trail ends the command with 1 and names the first entry that is wrong.',
-      examples: ['audit verify', `audit verify --from-head 42:${'5f'.repeat(32)}`],
       input: {
         fromHead: option(
           '<seq:hash>',

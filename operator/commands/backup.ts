@@ -31,7 +31,6 @@ const BACKUP_VARIABLES = { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, KEY_PEPPERS, SER
 
 const key = offline('key', 'write a new pair of age, and print its public half; needs no database', {
   notes: 'Keep the file away from this machine: it opens every backup, and none is opened without it.',
-  examples: ['backup key --out backup.key'],
   input: { out: option('<file>', 'the private half, which only its owner may read; never overwritten', text) },
   async run({ out }) {
     const secret = await generateX25519Identity()
@@ -46,7 +45,6 @@ export const commands: Commands = [
     notes:
       'It holds every table as of one moment, artifacts, reports and captured sources; workers write the trace again.\n' +
       'It does not hold KEY_PEPPERS, SERVICE_SECRET and the signing key: a restore refuses without them.',
-    examples: ['backup /backups --recipient age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p --keep 30'],
     input: {
       to: text,
       recipient: option(
@@ -75,7 +73,6 @@ export const commands: Commands = [
       notes:
         'DATABASE_URL must be of a role that has evidence_migration. Every part is verified before anything is written.\n' +
         'Keys that were revoked, and fingerprints that were erased, by the time of the newest backup stay so.',
-      examples: ['restore run /backups --identity backup.key --check', 'restore run /backups --identity backup.key'],
       input: {
         from: text,
         identity: option('<file>', 'private half of the pair, as "operator backup key" wrote it', text),
@@ -100,7 +97,6 @@ export const commands: Commands = [
       notes:
         'Gateways admit nothing while Postgres lacks what Redis knows to be committed. A later backup loses less.\n' +
         'Revocations, withdrawals and erasures that were lost must be made again; the list names them.',
-      examples: ['restore accept', 'restore accept --yes'],
       input: { yes: option('', 'confirm: what is listed stays lost', isGiven) },
       variables: { REDIS_URL },
       run: async ({ yes }, { operator, database, config }) =>

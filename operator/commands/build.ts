@@ -81,7 +81,6 @@ function readerOf(input: z.output<z.ZodObject<typeof readerInput>>): BuildParame
 }
 
 const { EMBEDDING, REDIS_URL } = OPERATOR_VARIABLES
-const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const wait = option('', 'follow it to its end; exit code 1 unless the candidate passed its evaluation', isGiven)
 /** `all` becomes null. */
 const withdrawals = commaList.transform((ids) => (ids.length === 1 && ids[0] === 'all' ? null : ids)).optional()
@@ -121,7 +120,6 @@ export const commands: Commands = [
   group('build', 'builds of candidate versions: start, show, list, cancel, retry', [
     change('start', 'build and evaluate a candidate version from an import', {
       notes: NOTES,
-      examples: [`build start --import ${EXAMPLE} --questions questions.jsonl --wait`],
       input: startInput,
       variables: { REDIS_URL, ...STORE_SETTINGS, EMBEDDING },
       async run(input, { operator, config, ...session }) {
@@ -149,7 +147,6 @@ export const commands: Commands = [
       notes:
         'A run ends with its next report of progress, mostly within a second. The build is failed, so "build retry" runs ' +
         'it again from the stages that it completed.',
-      examples: [`build cancel ${EXAMPLE}`],
       input: { build: text },
       async run({ build }, { operator }) {
         const { id } = await cancelUnfinishedBuild(operator, build)
@@ -158,7 +155,6 @@ export const commands: Commands = [
     }),
     change('retry <build>', 'run a failed build again, with all its attempts, from the stages that it completed', {
       notes: 'Possible for a day after the failure; after that, or to change anything, start another build.',
-      examples: [`build retry ${EXAMPLE} --wait`],
       input: { build: text, wait, waitSeconds },
       variables: { REDIS_URL },
       async run(input, { operator, config, ...session }) {
@@ -170,12 +166,10 @@ export const commands: Commands = [
       },
     }),
     verb('show <build>', 'show how far a build is, why its last run ended, when the next begins, or what it made', {
-      examples: [`build show ${EXAMPLE}`],
       input: { build: text },
       run: async ({ build }, { database }) => shown(await buildNamed(database, build)),
     }),
     list('list', 'list builds, newest first', {
-      examples: ['build list', 'build list --knowledge-base hsfa-rules'],
       input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       async read(input, { database }) {
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)

@@ -64,7 +64,6 @@ export const commands: Commands = [
     notes:
       'It changes nothing, but for a file that it writes to the store and removes. A fault ends it with 1.\n' +
       'SEARCH_NODES with SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY has the names in certificates checked.',
-    examples: ['doctor', 'doctor --json'],
     variables: VARIABLES,
     async run(_input, { database, config, show }) {
       const findings = (

@@ -15,7 +15,6 @@ export const commands: Commands = [
   group('documents', 'what a version holds: list', [
     verb('list', 'list the documents of a version with their days in force', {
       notes: 'It reads the artifact, so it lists what is served, not what was imported.',
-      examples: ['documents list --knowledge-base hsfa-rules'],
       input: {
         knowledgeBase: option('<slug>', 'the knowledge base', text),
         version: option('<version>', 'default: the active one'),

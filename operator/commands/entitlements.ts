@@ -19,7 +19,6 @@ import { change, group, switches, verb } from '#operator/command-line/verbs.ts'
 const NAMING =
   'An entitlement is named CLIENT/ENVIRONMENT/KNOWLEDGE-BASE, with ORGANIZATION/ before it where ' +
   'clients of several share a name, or by its UUID.'
-const NAMED = '"Advice Desk/live/hsfa-rules"'
 const CHANGED = 'Changed; every gateway follows within five seconds.'
 const LANGUAGES = ['<a,b>', 'languages it covers (BCP 47)'] as const
 const JURISDICTIONS = ['<a,b>', 'jurisdictions it covers'] as const
@@ -41,10 +40,6 @@ export const commands: Commands = [
     [
       change('grant', 'approve what a client may reach of a knowledge base; active at once', {
         notes: 'One entitlement per client, environment and knowledge base. Requests can only narrow it.',
-        examples: [
-          'entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules ' +
-            '--plan beta --languages en --jurisdictions HS-M,HS-F --subjects all',
-        ],
         input: {
           client: option('<client>', 'name, ORGANIZATION/CLIENT or UUID', text),
           environment: option('<test|live>', 'test or live', environment),
@@ -63,7 +58,6 @@ export const commands: Commands = [
         },
       }),
       verb('list', 'list entitlements', {
-        examples: ['entitlements list', 'entitlements list --client "Advice Desk"'],
         input: {
           client: option('<client>', 'only those of one client'),
           knowledgeBase: option('<slug>', 'only those to one knowledge base'),
@@ -80,7 +74,6 @@ export const commands: Commands = [
       }),
       verb('show <entitlement>', 'show one entitlement', {
         notes: NAMING,
-        examples: [`entitlements show ${NAMED}`],
         input: { entitlement: text },
         async run({ entitlement }, { database }) {
           const row = await entitlementNamed(database, entitlement)
@@ -89,10 +82,6 @@ export const commands: Commands = [
       }),
       change('change <entitlement>', 'change plan or lists; what is not named stays, counters go on', {
         notes: NAMING,
-        examples: [
-          `entitlements change ${NAMED} --plan standard`,
-          `entitlements change ${NAMED} --languages en,fr --subjects conduct,prudential`,
-        ],
         input: {
           entitlement: text,
           plan: option('<plan>', 'name or UUID'),
@@ -108,13 +97,11 @@ export const commands: Commands = [
         },
       }),
       ...switches(
-        'entitlements',
         'entitlement',
         ['deactivate', 'refuse every request to it, within five seconds'],
         ['activate', 'serve it again'],
         {
           notes: NAMING,
-          examples: [NAMED],
           async run(operator, name, on) {
             const row = await setEntitlementActive(operator, name, on)
             return [row, `${on ? 'Active' : 'Inactive'}; every gateway follows within five seconds.\n${described(row)}`]
@@ -124,7 +111,6 @@ export const commands: Commands = [
       ...profiles.map(([name, summary, act]) =>
         change(`${name} <entitlement> <profile>`, summary, {
           notes: `${NAMING}\n"operator versions show" prints the profile of a version.`,
-          examples: [`entitlements ${name} ${NAMED} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11`],
           input: { entitlement: text, profile: text },
           async run({ entitlement, profile }, { operator }) {
             const row = await act(operator, entitlement, profile)

@@ -32,10 +32,6 @@ export const commands: Commands = [
       'With an id, a delivered request is explained to whoever has its question; nothing is charged. Without one, the\n' +
       'question is asked at --gateway with the key of an entitlement of yours: admitted, charged and on record as any\n' +
       'other. The audit trail keeps the id of the request, and no text.',
-    examples: [
-      'explain req_8a4d5e0b-2f6c-4c0e-9d55-6a1f3f0c7e21 --question-file question.txt',
-      'explain --question-file question.txt --knowledge-base rulebook --gateway http://127.0.0.1:8080',
-    ],
     input: {
       id: text.optional(),
       questionFile: option('<path>', 'a file with the question; -: standard input', text),
@@ -56,7 +52,6 @@ export const commands: Commands = [
     notes:
       'Without the question, it is read from standard input, and no shell keeps it. It is admitted, charged and on record\n' +
       'as any other.',
-    examples: ['ask rulebook "How long does a client have to cancel?"'],
     input: { slug: text, question: text.optional(), ...ASKING },
     variables: RERUN_VARIABLES,
     async run({ slug: knowledgeBase, question, filters, gateway, keyEnv }, session) {

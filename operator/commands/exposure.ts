@@ -21,7 +21,6 @@ export const commands: Commands = [
   group('exposure', 'how much of a corpus was extracted: show, raise, release', [
     list('show', 'show new passages served against the marks', {
       notes: ABOUT,
-      examples: ['exposure show', 'exposure show --organization "Harbour Bank"'],
       input: {
         organization: option('<organization>', 'only one'),
         knowledgeBase: option('<slug>', 'only one'),
@@ -44,9 +43,6 @@ export const commands: Commands = [
       'allow more passages than the plan, of the corpus and of each document, until a day',
       {
         notes: `${ABOUT}\nSeveral raises add up. Gateways follow within 5 s.`,
-        examples: [
-          'exposure raise "Harbour Bank" --knowledge-base hsfa-rules --passages 500 --until 2099-01-31 --note "ticket 118"',
-        ],
         input: {
           ...subject,
           passages: option('<n>', 'how many more', whole(1, PASSAGES_MAX)),
@@ -61,7 +57,6 @@ export const commands: Commands = [
     ),
     change('release <organization>', 'decide that what was served so far no longer counts', {
       notes: `${ABOUT}\nThe counters are rebuilt within 5 s, with the next request; rate, day and month are not touched.`,
-      examples: ['exposure release "Harbour Bank" --knowledge-base hsfa-rules --note "agreed bulk review, ticket 118"'],
       input: subject,
       async run(input, { operator }) {
         const released = await releaseExposure(operator, input)

@@ -15,7 +15,6 @@ export const commands: Commands = [
   group('fingerprints', 'keys of the fingerprints in the ledger: rotate, rewrap, erase, list', [
     change('rotate <organization>', 'open a new epoch: later fingerprints no longer match earlier ones', {
       notes: ABOUT,
-      examples: ['fingerprints rotate "Harbour Bank"'],
       input: { organization: text },
       variables: { SERVICE_SECRET },
       async run({ organization }, { operator, config }) {
@@ -27,7 +26,6 @@ export const commands: Commands = [
       notes:
         'Needed once SERVICE_SECRET has a new secret first and the earlier one second. It can be repeated at any time; ' +
         'keys\nthat the first secret unwraps already are left alone. It fails if no secret unwraps some key.',
-      examples: ['fingerprints rewrap', 'fingerprints rewrap --organization "Harbour Bank"'],
       input: { organization: option('<organization>', 'only the keys of one') },
       variables: { SERVICE_SECRET },
       async run({ organization }, { operator, config, show, progress }) {
@@ -50,7 +48,6 @@ export const commands: Commands = [
       'forget the key of one epoch, or all: nobody can test a query against those fingerprints any more',
       {
         notes: `${ABOUT}\nErasing the key in use opens a new epoch at once, so that requests go on. Ledger rows stay.`,
-        examples: ['fingerprints erase "Harbour Bank" --epoch 1 --yes', 'fingerprints erase "Harbour Bank" --yes'],
         input: {
           organization: text,
           epoch: option('<n>', 'only this epoch; without it, all', whole(1, EPOCH_MAX).optional()),
@@ -70,7 +67,6 @@ export const commands: Commands = [
       },
     ),
     list('list', 'list epochs and their state', {
-      examples: ['fingerprints list'],
       input: { organization: option('<organization>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listFingerprintEpochs(database, await idOf(organizationNamed, database, input.organization), input.rows),

@@ -22,7 +22,6 @@ export const commands: Commands = [
       'trace; sources of versions that stay.\nThe rows stay: a version without files is never served again, and a build ' +
       'from a source without its file says so.\nLeftovers of failed builds are removed by the job worker, a day after ' +
       'they failed.',
-    examples: ['gc --dry-run', 'gc --version-days 90'],
     input: {
       dryRun: option('', 'show what would go, and remove nothing', isGiven),
       versionDays: days('versionDays', 'a version was retired or rejected, or built and never approved'),

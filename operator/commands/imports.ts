@@ -28,7 +28,6 @@ const init = offline(
     notes:
       'The file is for an editor to correct: an empty value states nothing. For JSONL it proposes how records become\n' +
       'passages. Nothing else is stored, and no service is needed.',
-    examples: ['import init ./law'],
     input: { folder: text },
     async run({ folder }, { progress }) {
       const path = join(folder, SOURCE_YAML)
@@ -47,7 +46,6 @@ const draft = offline('draft <file>', 'write a Markdown draft of a PDF or a Word
     'The draft stands beside the file, as FILE.draft.md: provisions as recognised, with marks of pages and doubts as\n' +
     'comments. Once it is corrected, "import" reads it in place of the file, and keeps the place of each passage in\n' +
     'both. No service is needed.',
-  examples: ['import draft ./law/guidance.pdf'],
   input: { file: text },
   async run({ file }) {
     const { markdown, provisions, doubts } = await draftDocument(file, basename(file))
@@ -75,10 +73,6 @@ export const commands: Commands = [
       '"accepted_losses" of source.yaml or the mapping names refuses the import.\nThe id it prints is what "operator ' +
       'build start" takes.\nThe format of each file is recognised by its content. What the files do not state comes from the ' +
       'source.yaml of\ntheir folder, which "import init" writes.',
-    examples: [
-      'import --knowledge-base hsfa-rules --source ./rulebook',
-      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping law/import/corpus/mappings/eu.json --json',
-    ],
     below: [init, draft],
     input: {
       knowledgeBase: option('<slug>', 'slug or UUID', text),
@@ -111,7 +105,6 @@ export const commands: Commands = [
   }),
   group('imports', 'what was imported: list, show', [
     list('list', 'list imports, newest first', {
-      examples: ['imports list --knowledge-base hsfa-rules'],
       input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listImports(database, await idOf(knowledgeBaseNamed, database, input.knowledgeBase), input.rows),
@@ -119,7 +112,6 @@ export const commands: Commands = [
       empty: 'There is no import here: make one with "operator import".',
     }),
     verb('show <import>', 'show the report of an import again', {
-      examples: ['imports show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --json'],
       input: { import: text },
       async run(input, { database }) {
         const found = await importNamed(database, input.import)

@@ -16,7 +16,6 @@ export const commands: Commands = [
       'The format is recognised by the content of each file. Nothing is stored, and no service is needed.\n' +
       'Coverage is the share of the characters that lie in exactly one passage or in an omission by a named rule.\n' +
       'Of a clone of published law it shows by country and rank which versions would be served, and why others not.',
-    examples: ['inspect ./law', 'inspect ./legalize-ee', 'inspect act.xml guidance.pdf --json'],
     input: { paths: z.array(z.string().min(1)).min(1) },
     async run({ paths }, { progress }) {
       const clones = paths.filter(isCloneOfLaw)

@@ -18,7 +18,6 @@ export const commands: Commands = [
       notes:
         'A job holds only the id of a row in Postgres, which is the source of truth. A lost job is ' +
         'enqueued again within seconds.',
-      examples: ['jobs list', 'jobs list --json'],
       variables: { REDIS_URL },
       async run(_input, { config }) {
         const found = await withQueues(config.REDIS_URL, queueStates)
@@ -28,7 +27,6 @@ export const commands: Commands = [
       },
     }),
     verb('show <queue> <job>', 'show one job', {
-      examples: ['jobs show build 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
       input: { queue: queueName, job: text },
       variables: { REDIS_URL },
       async run(input, { config }) {
@@ -38,7 +36,6 @@ export const commands: Commands = [
     }),
     change('retry <queue> <job>', 'run a failed job of the ledger again', {
       notes: 'A failed build is run again by "build retry"; an activation is asked for again by "activate".',
-      examples: ['jobs retry ledger 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
       input: { queue: queueName, job: text },
       variables: { REDIS_URL },
       async run(input, { operator, config }) {

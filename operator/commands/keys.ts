@@ -30,10 +30,6 @@ export const commands: Commands = [
   group('keys', 'API keys of a client: issue, list, rotate, revoke', [
     change('issue', 'issue a key to a client that has an entitlement in the environment', {
       notes: ONCE,
-      examples: [
-        'keys issue --client "Advice Desk" --environment live',
-        'keys issue --client "Harbour Bank/Advice Desk" --environment test --expires-in-days 30 --json',
-      ],
       input: {
         client: option('<client>', 'name, ORGANIZATION/CLIENT or UUID', text),
         environment: option('<test|live>', 'test or live', environment),
@@ -53,7 +49,6 @@ export const commands: Commands = [
       },
     }),
     list('list', 'list keys by prefix and state; neither key nor hash is ever shown', {
-      examples: ['keys list', 'keys list --client "Advice Desk" --json'],
       input: { client: option('<client>', 'only those of one client'), rows },
       read: async (input, { database }) =>
         await listKeys(database, await idOf(clientNamed, database, input.client), input.rows),
@@ -62,7 +57,6 @@ export const commands: Commands = [
     }),
     change('rotate <key>', 'issue a key like this one and let this one end after an overlap', {
       notes: `${NAMED}\n${ONCE}`,
-      examples: ['keys rotate erk_live_4fXa', 'keys rotate erk_live_4fXa --overlap-hours 72'],
       input: {
         key: text,
         overlapHours: option(
@@ -81,7 +75,6 @@ export const commands: Commands = [
     }),
     change('revoke <key>', 'end a key now; every gateway refuses it within five seconds', {
       notes: `${NAMED} What it did stays in the audit trail and the ledger.`,
-      examples: ['keys revoke erk_live_4fXa'],
       input: { key: text },
       async run({ key }, { operator }) {
         const revoked = await revokeKeyNow(operator, key)

@@ -58,10 +58,6 @@ export const commands: Commands = [
       notes:
         'Law is served that is in force on the day of a request. With --as-of it is the law of one day, which never\n' +
         'changes, is in each signed manifest, and is what "verify-reply" proves.',
-      examples: [
-        'knowledge-bases create hsfa-rules --title "HSFA rulebook"',
-        'knowledge-bases create ee-2019 --title "Estonia, 1 January 2019" --as-of 2019-01-01',
-      ],
       input: {
         slug: text,
         title: option('<title>', 'what people call it', text),
@@ -74,7 +70,6 @@ export const commands: Commands = [
       },
     }),
     list('list', 'list knowledge bases and what is active in them', {
-      examples: ['knowledge-bases list'],
       input: { rows },
       read: async (input, { database }) => await listKnowledgeBases(database, input.rows),
       columns: 'slug title as_of passages active_version_id activated_at traced id',
@@ -84,11 +79,6 @@ export const commands: Commands = [
       notes:
         `Kinds: ${CHANGE_KINDS.join(', ')}.\nWho started a build is the actor, whom the operator names, and the login ` +
         'in Postgres. The exclusion is as good as those logins are personal.',
-      examples: [
-        'knowledge-bases policy hsfa-rules',
-        'knowledge-bases policy hsfa-rules --reviewers 2 --exclude-build-starter yes --key first.pem',
-        'knowledge-bases policy hsfa-rules --limit passages_changed=10 --key first.pem --key second.pem',
-      ],
       input: {
         slug: text,
         ...policyInput,
@@ -106,7 +96,6 @@ export const commands: Commands = [
         'It is on from the creation. The trace shows sources, manifests, approvals with the names of reviewers, and the ' +
         'history. It holds no text and lists no passages. A job writes it within seconds, and after each activation. "off" removes nothing: what ' +
         'was served stays resolvable.',
-      examples: ['knowledge-bases trace hsfa-rules on', 'knowledge-bases trace hsfa-rules off'],
       input: { slug: text, state: z.enum(['on', 'off'], 'must be on or off') },
       async run({ slug, state }, { operator }) {
         const set = await setTrace(operator, slug, state === 'on')

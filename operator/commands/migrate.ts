@@ -13,7 +13,6 @@ export const commands: Commands = [
       'DATABASE_URL must be of a role that has evidence_migration; every other command takes one with ' +
       'evidence_operator.\nMigrations only go forward, each in one transaction; running this twice ' +
       'does nothing the second time.',
-    examples: ['migrate'],
     variables: MIGRATE_VARIABLES,
     async run(_input, { config: { DATABASE_URL: url }, progress, note }) {
       progress.update('migrating')

@@ -17,7 +17,6 @@ const UNMEASURED = { quality: 'not measured', speed: 'not measured', memory: 'no
 export const commands: Commands = [
   group('models', 'embedding models for the encoder: list, fetch', [
     offline('list', 'list the models that can be fetched, and which are there; asks no server', {
-      examples: ['models list'],
       input: { into },
       run(input) {
         const folder = resolve(input.into ?? modelsFolder())
@@ -38,10 +37,6 @@ export const commands: Commands = [
         notes:
           'Revision, licence, sizes and digests are shown first. A run that was interrupted is continued by the next one.\n' +
           'A redirection is followed within the server that was named and to the hosts of the hub.',
-        examples: [
-          'models fetch multilingual-e5-small',
-          'models fetch bge-m3 --from https://mirror.example --into /srv/models',
-        ],
         input: {
           name: z.string().min(1),
           into,

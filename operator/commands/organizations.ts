@@ -17,7 +17,6 @@ const { SERVICE_SECRET } = OPERATOR_VARIABLES
 export const commands: Commands = [
   group('organizations', 'who has clients: create, list, suspend, resume', [
     change('create <name>', 'create an organization and its first fingerprint key', {
-      examples: ['organizations create "Harbour Bank"'],
       input: { name: text },
       variables: { SERVICE_SECRET },
       async run({ name }, { operator, config }) {
@@ -27,26 +26,22 @@ export const commands: Commands = [
       },
     }),
     list('list', 'list organizations', {
-      examples: ['organizations list', 'organizations list --json'],
       input: { rows },
       read: async (input, { database }) => await listOrganizations(database, input.rows),
       columns: 'name active id created_at',
       empty: 'There is no organization yet: create one with "operator organizations create NAME".',
     }),
     ...switches(
-      'organizations',
       'organization',
       ['suspend', 'refuse every request of all its clients, within five seconds'],
       ['resume', 'serve its clients again'],
       {
-        examples: ['"Harbour Bank"'],
         run: async (operator, name, on) => switched(await setOrganizationSuspended(operator, name, !on)),
       },
     ),
   ]),
   group('clients', 'named applications of an organization: create, list, suspend, resume', [
     change('create <name>', 'create a client of an organization', {
-      examples: ['clients create "Advice Desk" --organization "Harbour Bank"'],
       input: { name: text, organization: option('<organization>', 'name or UUID', text) },
       async run(input, { operator }) {
         const made = await createClient(operator, input)
@@ -55,7 +50,6 @@ export const commands: Commands = [
       },
     }),
     list('list', 'list clients', {
-      examples: ['clients list', 'clients list --organization "Harbour Bank"'],
       input: { organization: option('<organization>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listClients(database, await idOf(organizationNamed, database, input.organization), input.rows),
@@ -63,12 +57,10 @@ export const commands: Commands = [
       empty: 'There is no client yet: create one with "operator clients create NAME --organization ORGANIZATION".',
     }),
     ...switches(
-      'clients',
       'client',
       ['suspend', 'refuse every request of this client, within five seconds'],
       ['resume', 'serve this client again'],
       {
-        examples: ['"Advice Desk"', '"Harbour Bank/Advice Desk"'],
         run: async (operator, name, on) => switched(await setClientSuspended(operator, name, !on)),
       },
     ),

@@ -18,11 +18,6 @@ export const commands: Commands = [
       notes:
         `A plan never changes: to change limits, create another and move entitlements to it.\n\nLimits ` +
         `and their defaults:\n${fields(planLimitsSchema.parse({}), '  ')}`,
-      examples: [
-        'plans create beta',
-        'plans create standard --limit requests_per_minute=60 --limit exposure.window_days=7',
-        'plans create large --file large.json',
-      ],
       input: {
         name: text,
         limit: option('<name=number...>', 'one limit; may be repeated', z.array(z.string()).default([])),
@@ -37,7 +32,6 @@ export const commands: Commands = [
       },
     }),
     verb('list', 'list plans', {
-      examples: ['plans list'],
       input: { rows },
       async run(input, { database }) {
         const found = await listPlans(database, input.rows)
@@ -54,7 +48,6 @@ export const commands: Commands = [
       },
     }),
     verb('show <plan>', 'show every limit of a plan', {
-      examples: ['plans show beta'],
       input: { plan: text },
       async run(input, { database }) {
         const plan = await planNamed(database, input.plan)

@@ -44,7 +44,6 @@ const completion: Commands = [
   offline('completion [word]', 'print completion for bash of the word that runs this command line', {
     notes:
       'For an alias "op" of "npm run --silent operator --". zsh reads it after "autoload bashcompinit && bashcompinit".',
-    examples: ['completion', 'completion evidence-operator'],
     input: {
       word: z
         .string()

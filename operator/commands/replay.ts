@@ -17,7 +17,6 @@ export const commands: Commands = [
       'record. A search node of its own loads the version, also a retired one; built with --engine opensearch, it is searched\n' +
       'in the cluster at OPENSEARCH_URL. Exit codes: 0 equal, 2 different, with\n' +
       'the field; 1 nothing could be compared.',
-    examples: ['replay req_8a4d5e0b-2f6c-4c0e-9d55-6a1f3f0c7e21 --query-file query.txt'],
     input: {
       id: text,
       queryFile: option('<path>', 'a file with the query exactly as it was sent; the service keeps none', text),

@@ -28,10 +28,6 @@ export const commands: Commands = [
   group('requests', 'what became of a request: show, list', [
     verb('show [id]', 'show what is on record of a request', {
       notes: 'The id is req_… or ret_… of a reply. Query and passages are not on record, but their digests are.',
-      examples: [
-        'requests show req_8a4d5e0b-2f6c-4c0e-9d55-6a1f3f0c7e21',
-        'requests show --idempotency-key 4f3c2b1a-0e9d-4c8b-a7f6-5e4d3c2b1a09 --client "Advice Desk"',
-      ],
       input: {
         id: text.optional(),
         idempotencyKey: option('<key>', 'in place of the id; needs --client and SERVICE_SECRET'),
@@ -59,7 +55,6 @@ export const commands: Commands = [
       },
     }),
     list('list', 'list admitted requests of a client, the newest first', {
-      examples: ['requests list --client "Advice Desk" --since 2026-11-01'],
       input: {
         client: option('<client>', 'name, ORGANIZATION/CLIENT or UUID', text),
         since: option('<when>', 'from this UTC day or instant; default: the last 24 hours', instant.optional()),
@@ -77,7 +72,6 @@ export const commands: Commands = [
       notes:
         'Gateways count them by UTC day, and the counts are kept in Redis for 30 days. A request without a valid key has ' +
         'no client.',
-      examples: ['requests refused', 'requests refused --client "Advice Desk" --by day --since 2026-11-01'],
       input: {
         client: option('<client>', 'only those of one client'),
         by: option(

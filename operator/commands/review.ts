@@ -32,7 +32,6 @@ import { change, group, verb } from '#operator/command-line/verbs.ts'
 const { MANIFEST_PUBLIC_KEY } = OPERATOR_VARIABLES
 const variables = { ...STORE_SETTINGS, MANIFEST_PUBLIC_KEY }
 const ENTRIES_SHOWN = 5
-const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const NEEDED =
   'A candidate is activated only when it passed its evaluation and enough reviewers approve the step from the active ' +
   'version to it.\nThe approval lapses when another version becomes active.'
@@ -57,7 +56,6 @@ export const commands: Commands = [
         `${NEEDED}\n"files" are in ARTIFACT_STORE: "report" is a page for the browser, with ranking, decision and ` +
         'recall under filters, how the candidate compares with the\nactive version, and which questions were missed; ' +
         '"figures" is the same as JSON; "changes" names every change. Each is checked against its recorded digest.',
-      examples: [`review show ${EXAMPLE}`],
       input: { version: text },
       variables,
       async run(input, { database, config }) {
@@ -96,7 +94,6 @@ export const commands: Commands = [
         'The report is one HTML page that loads nothing from other hosts: open the copy in a browser.\n"figures" ' +
         'is the same as JSON, "changes" names every change against the active version, one per line. The bytes and ' +
         'the artifact are checked against the digests that were recorded with the version.',
-      examples: [`review report ${EXAMPLE} --out report.html`, `review report ${EXAMPLE} --part changes --out -`],
       input: {
         version: text,
         out: option('<file>', 'a file that does not exist yet, or - for standard output', text),
@@ -121,10 +118,6 @@ export const commands: Commands = [
       notes:
         `${NEEDED}\nA statement is signed elsewhere with "node sign-review.mjs", one file that each trace publishes, or ` +
         'with: openssl pkeyutl -sign -rawin -inkey KEY -in STATEMENT -out SIGNATURE',
-      examples: [
-        `review sign ${EXAMPLE} --key first.pem --verdict approved --note "read the report" --accept passages_changed`,
-        'review sign --statement review.json --signature review.sig --reviewer "First reviewer"',
-      ],
       input: {
         version: text.optional(),
         key: option('<file>', 'private key of the reviewer'),
@@ -156,10 +149,6 @@ export const commands: Commands = [
     }),
     verb('statement <version>', 'write the exact bytes that a reviewer signs, for a key that is kept elsewhere', {
       notes: NEEDED,
-      examples: [
-        `review statement ${EXAMPLE} --reviewer "First reviewer" --verdict approved --note "read the report" --out ` +
-          'review.json',
-      ],
       input: {
         version: text,
         reviewer: option('<name>', 'who will sign', text),

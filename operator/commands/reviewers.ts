@@ -22,7 +22,6 @@ export const commands: Commands = [
       notes:
         'The reviewer runs this and keeps the private key. Only the public key, on standard output, is handed on. A file\n' +
         'takes it where npm adds nothing: npm run --silent operator -- reviewers keygen --out first.pem > first.pub',
-      examples: ['reviewers keygen --out first.pem'],
       input: { out: option('<file>', 'the private key, which only its owner may read; never overwritten', text) },
       async run({ out }) {
         const publicKey = await writeReviewerKey(out)
@@ -31,10 +30,6 @@ export const commands: Commands = [
     }),
     change('add <name>', 'add a reviewer by the public key', {
       notes: NOTES,
-      examples: [
-        'reviewers add "First reviewer" --public-key first.pub',
-        'reviewers add "Second reviewer" --public-key second.pub --key first.pem',
-      ],
       input: {
         name: text,
         publicKey: option('<file>', 'PEM, as keygen prints it', text),
@@ -50,7 +45,6 @@ export const commands: Commands = [
       },
     }),
     change('retire <name>', 'retire a reviewer for good; approvals of this reviewer no longer count', {
-      examples: ['reviewers retire "First reviewer"'],
       input: { name: text },
       async run({ name }, { operator }) {
         const retired = await retireReviewerNamed(operator, name)
@@ -59,7 +53,6 @@ export const commands: Commands = [
     }),
     list('list', 'list reviewers, the first one first', {
       notes: '"verified" is no where an endorsement does not hold; what such a row signs counts for nothing.',
-      examples: ['reviewers list'],
       async read(_input, { database }) {
         const all = await listReviewers(database, REVIEW_BOUNDS.reviewersMax)
         const registry = await readRegistry(database)

@@ -30,11 +30,6 @@ export const commands: Commands = [
         'no link is followed. All sources of a knowledge base are imported together, with one mapping.\n' +
         'Of a clone each commit of each file becomes a revision, in force from its day. It is never pulled, and only its\n' +
         'objects are read: run "operator capture" after "git pull".',
-      examples: [
-        'sources add rulebook --knowledge-base hsfa-rules --from ./rulebook',
-        'sources add estonia --knowledge-base ee --git ./legalize-ee --source-yaml ee.yaml',
-        'sources add title-12 --knowledge-base us-rules --from https://law.example/title-12.xml --every-minutes 1440',
-      ],
       input: {
         name: text,
         knowledgeBase: option(...BASE, text),
@@ -71,7 +66,6 @@ export const commands: Commands = [
       },
     }),
     list('list', 'list sources', {
-      examples: ['sources list', 'sources list --knowledge-base us-rules'],
       input: { knowledgeBase, rows },
       async read(input, { database }) {
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
@@ -81,7 +75,6 @@ export const commands: Commands = [
       empty: 'There is no source here: add one with "operator sources add".',
     }),
     verb('show <source>', 'show a source and its last captures', {
-      examples: ['sources show title-12'],
       input: { source: text, knowledgeBase },
       async run(input, { database }) {
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
@@ -95,7 +88,6 @@ export const commands: Commands = [
       },
     }),
     change('remove <source>', 'capture a source no more; what was imported stays', {
-      examples: ['sources remove title-12'],
       input: { source: text, knowledgeBase },
       async run(input, { operator, database }) {
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
@@ -109,7 +101,6 @@ export const commands: Commands = [
     notes:
       'Without names it captures all sources. The exact bytes are kept in ARTIFACT_STORE. A capture that fails changes\n' +
       'nothing: the last good one stays in force. The build has the parameters of the newest one of the knowledge base.',
-    examples: ['capture', 'capture title-12 --knowledge-base us-rules'],
     input: { sources: z.array(text).default([]), knowledgeBase: option('<slug>', 'only sources of this one') },
     variables: { ...STORE_SETTINGS, REDIS_URL },
     async run(input, { operator, database, config, show, progress }) {

@@ -23,7 +23,6 @@ export const commands: Commands = [
     notes:
       'Gateways and job workers report through Redis every five seconds. A process that is silent for ten minutes is ' +
       'forgotten; a node is shown as the gateways see it.',
-    examples: ['status', 'status --watch 2', 'status --json'],
     input: {
       watch: option('<seconds>', 'show it again and again, until Ctrl-C', whole(1, WATCH_SECONDS_MAX).optional()),
     },

@@ -18,7 +18,6 @@ export const commands: Commands = [
         'charged; a refunded request is not.\n' +
         'Tokens are those the embedding provider reported; a dash (JSON null) means that it reported ' +
         'none, and "without tokens" counts the deliveries it left out.',
-      examples: ['usage report', 'usage report --by day --from 2026-11-01 --to 2026-12-01 --json'],
       input: {
         by: option(
           '<group>',

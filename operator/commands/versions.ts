@@ -13,7 +13,6 @@ export const commands: Commands = [
       notes:
         'A rollback returns to the activation marked "next". A version that was left is built again.\n' +
         'A version that was rejected since is passed over.',
-      examples: ['versions history hsfa-rules', 'versions history hsfa-rules --rows 5 --json'],
       input: { 'knowledge-base': text, rows },
       async run(input, { database }) {
         const base = await knowledgeBaseNamed(database, input['knowledge-base'])
@@ -27,7 +26,6 @@ export const commands: Commands = [
       },
     }),
     list('list', 'list versions and their states, newest first', {
-      examples: ['versions list', 'versions list --knowledge-base hsfa-rules --json'],
       input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       async read(input, { database }) {
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
@@ -38,7 +36,6 @@ export const commands: Commands = [
       empty: 'There is no version here: build one with "operator build start".',
     }),
     verb('show <version>', 'show a version with its profile, facets and evaluation', {
-      examples: ['versions show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
       input: { version: text },
       async run(input, { database }) {
         const version = await versionNamed(database, input.version)

@@ -16,9 +16,6 @@ export const commands: Commands = [
       'replies show it,\nby its id in the source, or as a question names it. A question that names it abstains with the ' +
       'reason "withdrawn".\nEach later build must decide about it: "build start --drop-withdrawn" or ' +
       '"--restore-withdrawn".',
-    examples: [
-      'withdraw "COB-M 2.1" --knowledge-base hsfa-rules --reason "the publisher corrects it" --key reviewer.pem',
-    ],
     input: {
       what: text,
       knowledgeBase: option('<slug>', 'slug or UUID', text),
@@ -46,14 +43,12 @@ export const commands: Commands = [
   }),
   group('withdrawals', 'what is out of service: list, restore', [
     list('list', 'list withdrawals, those in force first', {
-      examples: ['withdrawals list --knowledge-base hsfa-rules'],
       input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       read: async (input, { operator }) => await showWithdrawals(operator, input.knowledgeBase, input.rows),
       columns: 'id knowledge_base kind label state signed_by created_at=since restored_at reason',
       empty: 'Nothing is withdrawn here.',
     }),
     change('restore <withdrawal>', 'end a withdrawal: what the versions hold is served again within five seconds', {
-      examples: ['withdrawals restore 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reason "checked" --key reviewer.pem'],
       input: { withdrawal: text, reason, key },
       async run({ withdrawal, reason: why, key: files }, { operator }) {
         const ended = await restore(operator, withdrawal, why, await Promise.all(files.map(readSigningKey)))
