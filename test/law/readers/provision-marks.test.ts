@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { readDocument, type ReadDocument } from '#law/readers/read.ts'
+import ROWS from './provision-marks.json' with { type: 'json' }
+
+const rows = z.array(z.tuple([z.string(), z.string(), z.string()]))
 
 async function lawOf(text: string): Promise<ReadDocument> {
   return await readDocument('act.md', Buffer.from(`# Bee Act\n\n${text}\n`))
@@ -12,38 +16,19 @@ function namesIn({ provisions }: ReadDocument): readonly string[] {
 }
 
 /** By language: what marks a provision, with the next two marks. */
-test.each([
-  ['Artículo 1.-', 'Artículo 2-A.-', 'Artículo 10°.-'],
-  ['Article 1er', 'Article 2 bis', 'Article L. 3-1'],
-  ['ARTICLE I.', 'ARTICLE II.', 'ARTICLE IX.'],
-  ['Artigo 1.º', 'Artigo 2.º-A', 'Artigo 3.º'],
-  ['Art. 1.', 'Art. 1a.', 'Art. 2.'],
-  ['Artikel 1', 'Artikel 2', 'Artikel 2a'],
-  ['Articolo 1 -', 'Articolo 1 bis -', 'Articolo 2 -'],
-  ['§ 1', '§ 2a', '§ 10'],
-  ['1 §', '2 §', '2 a §'],
-  ['1. §', '2. §', '10. §'],
-  ['Section 1.', 'Section 1A.', 'Section 12.'],
-  ['Rule 1.1', 'Rule 1.2', 'Rule 1.10'],
-  ['Стаття 1.', 'Стаття 2.', 'Стаття 3.'],
-  ['Άρθρο 1', 'Άρθρο 2', 'Άρθρο 3'],
-  ['1 straipsnis.', '2 straipsnis.', '3 straipsnis.'],
-  ['第一条', '第二条', '第十条'],
-  ['제1조', '제2조', '제2조의2'],
-  ['Madde 1 –', 'Madde 2 –', 'Madde 3 –'],
-  ['ARTÍCULO PRIMERO.-', 'ARTÍCULO SEGUNDO.-', 'ARTÍCULO DÉCIMO TERCERO.-'],
-  ['Article 6 C', 'Article 6 quinquies', 'Article 6 duodecies'],
-  ['Article 23 LA', 'Article 23 L octies', 'Article 54-0 BW'],
-])('%s, %s and %s on lines of their own, plain or bold, begin provisions', async (...marks) => {
-  for (const around of ['', '**']) {
-    const read = await lawOf(marks.map((mark, index) => `${around}${mark}${around}\n\nHive ${index}.`).join('\n\n'))
-    const names = namesIn(read)
-    expect(names.map((name) => name.split('|').at(-1))).toEqual(['Hive 0.', 'Hive 1.', 'Hive 2.'])
-    for (const [index, name] of names.entries())
-      expect(marks[index]?.startsWith(name.split('|', 1)[0] ?? '-')).toBe(true)
-    expect(read.coverage.uncovered).toBe(0)
-  }
-})
+test.each(rows.parse(ROWS.marks))(
+  '%s, %s and %s on lines of their own, plain or bold, begin provisions',
+  async (...marks) => {
+    for (const around of ['', '**']) {
+      const read = await lawOf(marks.map((mark, index) => `${around}${mark}${around}\n\nHive ${index}.`).join('\n\n'))
+      const names = namesIn(read)
+      expect(names.map((name) => name.split('|').at(-1))).toEqual(['Hive 0.', 'Hive 1.', 'Hive 2.'])
+      for (const [index, name] of names.entries())
+        expect(marks[index]?.startsWith(name.split('|', 1)[0] ?? '-')).toBe(true)
+      expect(read.coverage.uncovered).toBe(0)
+    }
+  },
+)
 
 test('a mark has its heading, or its text, in its line; a sentence that begins like one is none', async () => {
   const read = await lawOf(
@@ -81,26 +66,14 @@ test('a mark has its heading, or its text, in its line; a sentence that begins l
 })
 
 /** A heading, its label and the reference that it is asked for by. */
-test.each([
-  ['Article 1 A', 'Article 1 A', 'Article 1 A'],
-  ['Article 32 C bis', 'Article 32 C bis', 'Article 32 C bis'],
-  ['Article 4 LA', 'Article 4 LA', 'Article 4LA'],
-  ['**Art. 2** a Zweck', 'Art. 2 a', 'Art. 2a'],
-  ['**Art. 4*a*** Zweck', 'Art. 4a', 'Art. 4a'],
-  ['**Art. 7**<sup>bis</sup>', 'Art. 7bis', 'Art. 7bis'],
-  ['2 a § Rätt', '2 a §', '§ 2a'],
-  ['Artigo 2.º-A', 'Artigo 2.º-A', 'Artigo 2.º-A'],
-  ['Article L*311-8', 'Article L*311-8', 'Article L*311-8'],
-  ['Article L. 412-3', 'Article L. 412-3', 'Article L. 412-3'],
-  ['Article segon', 'Article segon', 'Article 2'],
-  ['Artículo vigésimo quinto. Fin', 'Artículo vigésimo quinto', 'Article 25'],
-  ['Section 5 A person', 'Section 5', 'Section 5'],
-  ['**Art. 82** an Bord', 'Art. 82', 'Art. 82'],
-])('the heading %s has the whole number of its provision', async (heading, label, reference) => {
-  const read = await lawOf(`##### ${heading}\n\nHives.\n\n##### Article 99\n\nMore.`)
-  const [found] = read.provisions.filter((each) => each.text === 'Hives.')
-  expect([found?.label, found && read.cite(found).reference]).toEqual([label, reference])
-})
+test.each(rows.parse(ROWS.headings))(
+  'the heading %s has the whole number of its provision',
+  async (heading, label, reference) => {
+    const read = await lawOf(`##### ${heading}\n\nHives.\n\n##### Article 99\n\nMore.`)
+    const [found] = read.provisions.filter((each) => each.text === 'Hives.')
+    expect([found?.label, found && read.cite(found).reference]).toEqual([label, reference])
+  },
+)
 
 test('marks that do not count up, as in a quoted act, or stand in code, begin nothing', async () => {
   const read = await lawOf(
