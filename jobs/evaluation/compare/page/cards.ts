@@ -74,16 +74,11 @@ export function cardOf(id: string, kinds: readonly string[], name: string, headl
 export function passageInPlace(change: PassageChange, place: Placed, isRedated = false): Markup {
   const { passage, previous, next, captured } = place
   const { text } = passage
-  const inFull =
-    change.kind === 'passages_removed'
-      ? { ...change, before: { ...change.before, text } }
-      : change.kind === 'passages_added'
-        ? { ...change, after: { ...change.after, text } }
-        : change
+  const { kind, day, before = {}, after = {} } = change
   const own = passageDetails(
-    inFull.before ?? {},
-    inFull.after ?? {},
-    change.kind === 'passages_changed' && !isRedated ? change.day : undefined,
+    kind === 'passages_removed' ? { ...before, text } : before,
+    kind === 'passages_added' ? { ...after, text } : after,
+    kind === 'passages_changed' && !isRedated ? day : undefined,
   )
   const beside =
     captured === undefined
@@ -188,15 +183,9 @@ function otherOf(change: Exclude<NamedChange, ChangeOfPassages>): readonly [subj
 
 /** Of a calibration the threshold is read; its weights are in the list of changes. */
 function settingOf(value: string | null): Fields {
-  const threshold = thresholdIn(value)
-  return threshold === undefined
-    ? { value }
-    : {
-        threshold: threshold.toFixed(3),
-        weights: sha256(value ?? '')
-          .toString('hex')
-          .slice(0, 8),
-      }
+  const [threshold, digest] = [thresholdIn(value), sha256(value ?? '')]
+  if (threshold === undefined) return { value }
+  return { threshold: threshold.toFixed(3), weights: digest.toString('hex').slice(0, 8) }
 }
 
 const calibrated = z.object({ threshold: z.number() })

@@ -10,6 +10,7 @@ import { isOfPassage, type PlaceOf, type Placed } from './neighbours.ts'
 import { redatedCards, redatedIn } from './redated.ts'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 
 /**
@@ -125,9 +126,7 @@ function groupOf({ title, document, changes, cards }: Group & { readonly cards: 
       : html`<p class="small"><a href="#document-${document}">All passages of the document</a></p>`
   const body = html`<summary><b>${title}</b> <span class="soft small">${countsInWords(changes)}</span></summary>
     ${cards.map(({ markup }) => markup)} ${all}`
-  return changes.every(({ kind }) => FOLDED.has(kind))
-    ? html`<details class="group">${body}</details>`
-    : html`<details class="group" open>${body}</details>`
+  return html`<details class="group" ${changes.every(({ kind }) => FOLDED.has(kind)) ? '' : 'open'}>${body}</details>`
 }
 
 /** Changed words first, in the order of the text. */
@@ -180,17 +179,15 @@ const TITLES: Readonly<Partial<Record<NamedChange['kind'], string>>> = {
 }
 
 function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
-  const byDocument = new Map<string, { title: string; changes: NamedChange[] }>()
-  const others = new Map<NamedChange['kind'], NamedChange[]>()
-  for (const change of shown) {
-    if (isOfPassages(change) && !FOLDED.has(change.kind)) {
-      const { id, title } = change.document
-      const group = byDocument.get(id) ?? { title, changes: [] }
-      group.changes.push(change)
-      byDocument.set(id, group)
-    } else others.set(change.kind, [...(others.get(change.kind) ?? []), change])
-  }
-  const documents = [...byDocument].map(([document, group]) => ({ ...group, document }))
+  const isOfDocument = (change: NamedChange) => isOfPassages(change) && !FOLDED.has(change.kind)
+  const byDocument = Map.groupBy(shown.filter(isOfPassages).filter(isOfDocument), ({ document: { id } }) => id)
+  const apart = shown.filter((change) => !isOfDocument(change))
+  const others = Map.groupBy(apart, ({ kind }) => kind)
+  const documents = [...byDocument].map(([document, changes]) => ({
+    title: changes[0]?.document.title ?? '',
+    document,
+    changes,
+  }))
   const rest = [...others].map(([kind, changes]) => ({
     title: TITLES[kind] ?? CHANGE_NAMES[kind],
     document: undefined,
@@ -234,13 +231,6 @@ function sizesTable({ before, after, added }: Changes): Markup {
   )
 }
 
-interface DocumentPassages {
-  readonly id: string
-  readonly title: string
-  /** Label, first day in force, text, and the id by which a question set names it. */
-  readonly passages: (readonly [string, string, string, string])[]
-}
-
 /**
  * Lists the documents of a version; the page shows all passages of one where it is asked to. They are part of the page,
  * compressed, up to a bound of their characters.
@@ -272,17 +262,26 @@ export async function passagesSection(folder: string): Promise<Markup> {
     ${dataElement('passages', gzipSync(JSON.stringify(listed)))}`
 }
 
-/** @returns undefined where the texts exceed the bound. */
-async function documentsIn(folder: string): Promise<readonly DocumentPassages[] | undefined> {
-  const documents = new Map<string, DocumentPassages>()
+/** @returns of each passage label, days, text and id; undefined where the texts exceed the bound. */
+async function documentsIn(folder: string) {
+  const held: PassageRecord[] = []
   let characters = 0
   for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) {
-    const { document, citation, in_force_from: day, text, source_id: named } = passage
-    characters += text.length
+    characters += passage.text.length
     if (characters > COMPARISON_BOUNDS.pagePassageCharactersMax) return undefined
-    const held = documents.get(document.id) ?? { id: document.id, title: document.title, passages: [] }
-    held.passages.push([citation.label, day, text, named])
-    documents.set(document.id, held)
+    held.push(passage)
   }
-  return [...documents.values()]
+  held.sort(
+    (a, b) => Date.parse(a.in_force_from) - Date.parse(b.in_force_from) || a.position.ordinal - b.position.ordinal,
+  )
+  return [...Map.groupBy(held, ({ document: { id } }) => id)].map(([id, of]) => ({
+    id,
+    title: of[0]?.document.title ?? '',
+    passages: of.map(({ citation: { label }, in_force_from: day, in_force_to: to, text, source_id: named }) => [
+      label,
+      to === null ? day : `${day} to ${to}`,
+      text,
+      named,
+    ]),
+  }))
 }

@@ -14,6 +14,8 @@ export interface Placed {
   /** The passages before and after it in the revision; undefined at its ends. */
   readonly previous: Near | undefined
   readonly next: Near | undefined
+  /** The text of its provision that ends on the first day of this one. */
+  readonly earlier?: PassageRecord | undefined
   /** What was captured at its place; absent: not read. */
   readonly captured?: Captured | undefined
 }
@@ -63,6 +65,7 @@ function keyOf({ document, language, provision, day }: PassageChange): string {
 async function placesIn(folder: string, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, Placed>> {
   const places = new Map<string, Placed>()
   if (wanted.size === 0) return places
+  const earlier = new Map<string, PassageRecord>()
   let last: PassageRecord | undefined
   let waiting: string | undefined
   for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) {
@@ -70,8 +73,10 @@ async function placesIn(folder: string, wanted: ReadonlySet<string>): Promise<Re
     const found = waiting === undefined ? undefined : places.get(waiting)
     if (waiting !== undefined && found !== undefined && previous !== undefined)
       places.set(waiting, { ...found, next: { label: passage.citation.label, text: beginning(passage.text) } })
-    const { document, metadata, provision, in_force_from: day, position } = passage
-    const key = JSON.stringify([document.id, metadata.language, provision, day])
+    const { document, metadata, provision, in_force_from: from, in_force_to: to, position } = passage
+    const keyOn = (day: string | null) => JSON.stringify([document.id, metadata.language, provision, day])
+    const key = keyOn(from)
+    if (wanted.has(keyOn(to))) earlier.set(keyOn(to), passage)
     waiting = wanted.has(key) ? key : undefined
     if (waiting !== undefined)
       places.set(key, {
@@ -82,7 +87,7 @@ async function placesIn(folder: string, wanted: ReadonlySet<string>): Promise<Re
       })
     last = passage
   }
-  return places
+  return new Map(Array.from(places, ([key, place]) => [key, { ...place, earlier: earlier.get(key) }]))
 }
 
 /** Rows of one revision follow each other, unless language, jurisdiction or subject part them. */
@@ -92,13 +97,8 @@ function isAfter({ document, position }: PassageRecord, last: PassageRecord): bo
 
 const { neighbourCharactersMax: MAX } = COMPARISON_BOUNDS
 
-function beginning(text: string): string {
-  return text.length <= MAX ? text : `${firstWords(text, MAX)} …`
-}
-
-function end(text: string): string {
-  return text.length <= MAX ? text : `… ${lastWords(text, MAX)}`
-}
+const beginning = (text: string): string => (text.length <= MAX ? text : `${firstWords(text, MAX)} …`)
+const end = (text: string): string => (text.length <= MAX ? text : `… ${lastWords(text, MAX)}`)
 
 /** The place of a passage in its captured file, marked, and the publisher's page. */
 export function capturedBeside({ source, before, own, after }: Captured, passage: PassageRecord): Markup {
@@ -108,9 +108,7 @@ export function capturedBeside({ source, before, own, after }: Captured, passage
     <p class="words">${soft(before)}<bdi class="own">${own}</bdi>${soft(after)}</p>`
 }
 
-function soft(text: string): Markup {
-  return text === '' ? NOTHING : html`<bdi class="soft">${text}</bdi>`
-}
+const soft = (text: string): Markup => (text === '' ? NOTHING : html`<bdi class="soft">${text}</bdi>`)
 
 function placeOf({ selector }: PassageRecord): string {
   switch (selector.type) {

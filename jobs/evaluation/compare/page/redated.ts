@@ -6,29 +6,28 @@ import { cardOf, fieldsList, passageInPlace, rankOf, type Card } from './cards.t
 import { isOfPassage, type Placed } from './neighbours.ts'
 import { warningsOf } from './warnings.ts'
 
-/** A passage that the candidate holds from another day on: one is removed, or ends, and one is added. */
-export interface Redated {
-  readonly removed: PassageChange
-  readonly added: PassageChange
-  readonly from: Placed
-  readonly to: Placed
-  /** Fields that a reply shows and that differ. */
-  readonly fields: readonly ServedField[]
-}
+type Redated = ReturnType<typeof redatedIn>['redated'][number]
 
-/** Finds the passages of a document that are removed, or end, and are added once each, from another day on. */
+/**
+ * Finds the passages of a document that are added, and that follow one that is removed, or ends. Nothing is `removed`
+ * where the earlier text ended on that day before, as its source states.
+ */
 export function redatedIn(changes: readonly NamedChange[], placed: (change: NamedChange) => Placed | undefined) {
   const ofPassages = changes.filter(isOfPassage)
   const byProvision = Map.groupBy(ofPassages, ({ language, provision }) => `${language} ${provision}`)
-  const redated = [...byProvision.values()].flatMap((of): readonly Redated[] => {
-    const [removed, ...moreRemoved] = of.filter((one) => one.kind === 'passages_removed' || isEnded(one))
-    const [added, ...moreAdded] = of.filter(({ kind }) => kind === 'passages_added' || kind === 'passages_repeated')
-    if (removed === undefined || added === undefined || moreRemoved.length + moreAdded.length > 0) return []
-    const [from, to] = [placed(removed), placed(added)]
-    if (from === undefined || to === undefined) return []
-    return [{ removed, added, from, to, fields: differingFields(from.passage, to.passage) }]
+  const redated = [...byProvision.values()].flatMap((of) => {
+    const ended = of.filter((one) => one.kind === 'passages_removed' || isEnded(one))
+    const added = of.filter(({ kind }) => kind === 'passages_added' || kind === 'passages_repeated')
+    const only = ended.length === 1 && added.length === 1 ? ended[0] : undefined
+    return added.flatMap((one) => {
+      const to = placed(one)
+      const from = (only && placed(only)?.passage) ?? to?.earlier
+      if (from === undefined || to === undefined) return []
+      const removed = ended.find(({ day }) => day === from.in_force_from)
+      return [{ removed, added: one, from, to, fields: differingFields(from, to.passage) }]
+    })
   })
-  const taken = new Set<NamedChange>(redated.flatMap(({ removed, added }) => [removed, added]))
+  const taken = new Set<NamedChange | undefined>(redated.flatMap(({ removed, added }) => [removed, added]))
   return { redated, rest: changes.filter((change) => !taken.has(change)) }
 }
 
@@ -46,28 +45,28 @@ const OWN_FIELDS: ReadonlySet<ServedField> = new Set(['text', 'heading', 'label'
  */
 export function redatedCards(redated: readonly Redated[], idOf: (change: NamedChange) => string): readonly Card[] {
   const ordered = redated.toSorted((a, b) => a.to.ordinal - b.to.ordinal)
-  const alike = Map.groupBy(ordered, ({ removed, added, from, to, fields }) =>
-    added.kind === 'passages_repeated' || fields.some((field) => OWN_FIELDS.has(field))
-      ? `${added.language} ${added.provision}`
-      : JSON.stringify([removed.day, added.day, added.language, ...[from, to].map((one) => valuesOf(one, fields))]),
-  )
+  const alike = Map.groupBy(ordered, (one) => {
+    const { removed, added, from, fields } = one
+    return added.kind === 'passages_repeated' || fields.some((field) => OWN_FIELDS.has(field))
+      ? `${added.language} ${added.provision} ${added.day}`
+      : JSON.stringify([removed?.kind, from.in_force_from, added.day, added.language, bothSides(one)])
+  })
   return [...alike.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [cardOfAll(first, others, idOf)],
   )
 }
 
+function bothSides({ from, to, fields }: Redated) {
+  return { before: fieldsNamed(from, fields), after: fieldsNamed(to.passage, fields) }
+}
+
 function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: NamedChange) => string): Card {
   const { removed, added, from, to, fields } = first
-  const warned = warningsOf(from.passage.text, to.passage.text).length > 0
-  const kinds = [
-    removed.kind,
-    added.kind,
-    'dates',
-    ...(fields.includes('text') ? ['text'] : []),
-    ...(warned ? ['warning'] : []),
-  ]
-  const days = html`<span class="soft">· ${added.language} · in force from ${removed.day} → ${added.day}</span>`
-  const [before, after] = [valuesOf(from, fields), valuesOf(to, fields)]
+  const warned = warningsOf(from.text, to.passage.text).length > 0
+  const marks = [fields.includes('text') ? 'text' : undefined, warned ? 'warning' : undefined]
+  const kinds = [removed?.kind, added.kind, 'dates', ...marks].filter((kind) => kind !== undefined)
+  const days = html`<span class="soft">· ${added.language} · in force from ${from.in_force_from} → ${added.day}</span>`
+  const { before, after } = bothSides(first)
   const all = [first, ...others]
   const [headline, details] =
     others.length > 0
@@ -83,11 +82,7 @@ function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: Na
           html`<bdi>${added.label}</bdi> ${days}`,
           passageInPlace({ ...added, kind: 'passages_changed', before, after }, to, true),
         ]
-  const name = removed.kind === 'passages_removed' ? 'in force from another day' : 'followed by a later text'
-  const markup = cardOf(idOf(removed), kinds, name, headline, details)
+  const name = removed?.kind === 'passages_removed' ? 'in force from another day' : 'followed by a later text'
+  const markup = cardOf(idOf(removed ?? added), kinds, name, headline, details)
   return { ordinal: to.ordinal, rank: rankOf(kinds), kinds, markup }
-}
-
-function valuesOf({ passage }: Placed, fields: readonly ServedField[]): ReturnType<typeof fieldsNamed> {
-  return fieldsNamed(passage, fields)
 }

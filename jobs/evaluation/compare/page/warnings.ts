@@ -1,7 +1,9 @@
 import { foldKey } from '#core/identity/fold.ts'
 import WORDS from './warnings.json' with { type: 'json' }
 
+const CURRENCIES = WORDS.currencies
 const FIGURE = String.raw`\d[\d.,\u202f\u00a0']*(?<=\d)`
+const AMOUNT = String.raw`(?:${FIGURE} ?|(?<!\p{L})(?:\p{L}+[ \u00a0-]){1,2})`
 
 /** What changes the sense of a rule in English, German and French, though few letters differ. */
 const KINDS: readonly (readonly [name: string, pattern: RegExp])[] = [
@@ -9,7 +11,7 @@ const KINDS: readonly (readonly [name: string, pattern: RegExp])[] = [
     'A deadline changes',
     new RegExp(String.raw`(?:(?<![\p{L}\p{N}])[\p{L}\p{N}]+[ \u00a0-]){1,2}(?:${WORDS.units})(?![\p{L}\p{N}])`, 'giu'),
   ],
-  ['A sum changes', new RegExp(`(?:${WORDS.currencies}) ?${FIGURE}|${FIGURE} ?(?:${WORDS.currencies})`, 'giu')],
+  ['A sum changes', new RegExp(`(?:${CURRENCIES}) ?${FIGURE}|${AMOUNT}(?:${CURRENCIES})(?!\\p{L}| ?\\d)`, 'giu')],
   ['A number changes', new RegExp(FIGURE, 'gu')],
   ['A negation changes', word(WORDS.negations)],
   ['A modal verb changes', word(WORDS.modal_verbs)],

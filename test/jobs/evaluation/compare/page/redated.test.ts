@@ -1,8 +1,9 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesSection } from '#jobs/evaluation/compare/page/changes.ts'
-import type { PlaceOf } from '#jobs/evaluation/compare/page/neighbours.ts'
+import { readPlaces, type PlaceOf } from '#jobs/evaluation/compare/page/neighbours.ts'
 import { CHANGED_REPORT } from '#test/jobs/evaluation/page/evaluation-report.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { wordDifference } from '#jobs/evaluation/compare/page/word-difference.ts'
@@ -52,6 +53,17 @@ test('passages from another day on are one entry where their texts are equal, an
   expect(other).toContain('data-kinds="passages_removed passages_added dates text"')
 })
 
+test('a text that follows one whose end its source stated is compared with it', async () => {
+  const ended = BEFORE.slice(1, 2).map((passage) => ({ ...passage, in_force_to: '2024-03-01' }))
+  const lines = [...ended, ...AFTER.slice(1, 2)].map((passage) => JSON.stringify(passage))
+  const folder = await mkdtemp('/tmp/places-')
+  await writeFile(`${folder}/passages.jsonl`, lines.join('\n'))
+  const added = AFTER.slice(1, 2).map((passage) => changeOf('passages_added', passage))
+  const { source } = changesSection(CHANGED_REPORT, added, await readPlaces(added, { before: folder, after: folder }))
+  expect(source).toContain('<del>keeps</del><ins>burns</ins>')
+  expect(source).toMatch(/data-kinds="passages_added dates text"[^]*followed by a later text/)
+})
+
 test('a repeated passage that was there from another day on is one entry, which names what it repeats', () => {
   const [before, after] = [BEFORE[0], AFTER[0]]
   if (before === undefined || after === undefined) throw new Error('there is no passage')
@@ -67,11 +79,8 @@ test('a repeated passage that was there from another day on is one entry, which 
 test('a passage that is removed without its like is an entry of its own', () => {
   const [first, second] = BEFORE.map((passage) => changeOf('passages_removed', passage))
   const added = AFTER.slice(1, 2).map((passage) => changeOf('passages_added', passage))
-  const { source } = changesSection(
-    CHANGED_REPORT,
-    [first, second, ...added].filter((one) => one !== undefined),
-    placeOf,
-  )
+  const changes = [first, second, ...added].filter((one) => one !== undefined)
+  const { source } = changesSection(CHANGED_REPORT, changes, placeOf)
   expect(source.match(/<article/g)).toHaveLength(2)
   expect(source).toContain('data-kinds="passages_removed"')
 })
