@@ -49,12 +49,12 @@ create table kept_record (
 
 /**
  * A revision is what one document has between the same two instants and with one day of publication; its number is the
- * first record's. Records of one provision in one revision as it is stated are numbered in the order of the sources.
+ * first record's. The ordinal counts the parts of the whole text, whose provisions may end on different days. Records of one provision in one revision as it is stated are numbered in the order of the sources.
  */
 const insertKept = (provision: string): string => `
 insert into kept_record (seq, effective_to, derived, occurrence, revision, ordinal)
 select seq, effective_to, derived, occurrence, first_value(seq) over w,
-  sum(parts) over w - parts
+  sum(parts) over (t rows between unbounded preceding and current row) - parts
 from (
   select r.seq, r.document, r.effective_at, r.published_at, r.parts,
     iif(s.next_at < ifnull(r.effective_to, 9e15), s.next_at, r.effective_to) as effective_to,
@@ -68,10 +68,8 @@ from (
     and s.day = r.day
   where r.kept = 1
 )
-window w as (
-  partition by document, effective_at, effective_to, published_at order by seq
-  rows between unbounded preceding and current row
-)`
+window w as (partition by document, effective_at, effective_to, published_at order by seq),
+  t as (partition by document, effective_at, published_at order by seq)`
 
 /**
  * Derives the fields of every kept record: the end of its text, its revision, its ordinal, and its number among the records of its

@@ -130,13 +130,13 @@ test('a draft takes the place of its original only where it is one of it and giv
 
 const ACT = `<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act><meta><identification><FRBRWork><FRBRuri value="/akn/xx/act/2001/1"/><FRBRalias value="Bee Act"/></FRBRWork><FRBRExpression><FRBRdate date="2020-01-01" name="valid"/></FRBRExpression></identification><lifecycle><eventRef date="2021-06-01" type="repeal"/></lifecycle></meta><body><section eId="s1"><num>1</num><content><p>Bees pay.</p></content></section></body></act></akomaNtoso>`
 
-test('a provision ends on its own day, or on that of the act if it is the first, and says which', async () => {
+test('a provision ends on its own day, or on that of the act if it is the first, says which, and keeps its place', async () => {
   const second = '<section eId="s2" start="2020-01-01" end="2020-09-01"><num>2</num><content><p>Ants pay.</p></content>'
   const { passages } = await imported({ 'a.xml': ACT.replace('</body>', `${second}</section></body>`) })
   const own = 'day on which the text of the provision ends or changes, as the file states it'
-  expect(passages.map(({ in_force_to, lineage }) => [in_force_to, lineage['effective_to']])).toEqual([
-    ['2021-06-01', undefined],
-    ['2020-09-01', own],
+  expect(passages.map(({ in_force_to, ordinal, lineage }) => [in_force_to, ordinal, lineage['effective_to']])).toEqual([
+    ['2021-06-01', 0, undefined],
+    ['2020-09-01', 1, own],
   ])
 })
 
