@@ -12,7 +12,11 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 
 /** One revision of a document, with the captured file that it was read from. */
-export type HeldDocument = Source['revisions'][number] & { readonly file: string; readonly capturedAt: string | null }
+export type HeldDocument = Source['revisions'][number] & {
+  readonly file: string
+  readonly capturedAt: string | null
+  readonly snapshot: string
+}
 
 interface Holdings {
   readonly operator: Pick<Operator, 'database'>
@@ -20,25 +24,35 @@ interface Holdings {
   readonly subject: Pick<ExposureSubject, 'knowledgeBaseId'>
 }
 
-/** @returns the documents of the active version, by title and day. */
+/** @returns the documents of the active version, by title and day; the provisions of one may end on different days. */
 export async function heldDocuments(holdings: Holdings): Promise<readonly HeldDocument[]> {
   const { folder, files } = await activeArtifact(holdings)
   const held: HeldDocument[] = []
-  for await (const { revisions, source_name: file, captured_at: capturedAt } of sourcesIn(
-    folder,
-    files['sources.jsonl'],
-  ))
-    held.push(...revisions.map((revision) => ({ ...revision, file, capturedAt })))
+  const sources = sourcesIn(folder, files['sources.jsonl'])
+  for await (const { id: snapshot, revisions, source_name: file, captured_at: capturedAt } of sources)
+    for (const of of Map.groupBy(revisions, textOf).values()) {
+      const [last] = of.toSorted((one, other) => ((one.in_force_to ?? '9') < (other.in_force_to ?? '9') ? 1 : -1))
+      const passages = of.reduce((sum, each) => sum + each.passages, 0)
+      if (last !== undefined) held.push({ ...last, passages, file, capturedAt, snapshot })
+    }
   const key = ({ title, in_force_from: from }: HeldDocument): string => `${title}\0${from}`
   return held.sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/** @returns the passages of one revision in their order. @throws OperatorError where the active version has none. */
-export async function passagesOf(holdings: Holdings, revisionId: string) {
+/** What the provisions of one text share, whenever they end: it ends with the last of them. */
+function textOf({ id, effective_at, published_at }: PassageRecord['document']): string {
+  return `${id} ${effective_at} ${published_at}`
+}
+
+/** @returns what a file has of the text of a revision, in its order. @throws OperatorError where the active version has none. */
+export async function passagesOf(holdings: Holdings, revisionId: string, snapshot: string) {
   const { versionId, folder, files } = await activeArtifact(holdings)
   const passages: PassageRecord[] = []
+  let text: string | undefined
+  for await (const { revisions } of sourcesIn(folder, files['sources.jsonl']))
+    for (const each of revisions) if (each.revision_id === revisionId) text = textOf(each)
   for await (const passage of verifiedPassagesIn(folder, files['passages.jsonl']))
-    if (passage.document.revision_id === revisionId) passages.push(passage)
+    if (textOf(passage.document) === text && passage.citation.source_snapshot_id === snapshot) passages.push(passage)
   if (passages.length === 0)
     throw new OperatorError('The active version has no such document: list the documents again.')
   const withdrawn = await readWithdrawnAt(holdings.operator.database, versionId, new Date())

@@ -177,6 +177,7 @@ export function renderDocuments(documents: readonly ListedDocument[], said = NOT
       listed.map((each) => [
         html`<form action="document" data-into="held">
             <input type="hidden" name="revision" value="${each.revision_id}" />
+            <input type="hidden" name="snapshot" value="${each.snapshot}" />
             <button class="link" ${each.passages === 0 ? 'disabled' : ''}><bdi>${each.title}</bdi></button>
           </form>
           <small>
@@ -197,11 +198,12 @@ export function renderDocuments(documents: readonly ListedDocument[], said = NOT
 export function renderDocument(passages: readonly CutPassage[], from: number): Markup {
   const [first] = passages
   if (first === undefined) return NOTHING
-  const { document, in_force_from: day } = first.passage
+  const { document, citation, in_force_from: day } = first.passage
   const until = Math.min(from + CUT_SHOWN, passages.length)
   const turn = (name: string, to: number): Markup =>
     html`<form action="document" data-into="held">
       <input type="hidden" name="revision" value="${document.revision_id}" />
+      <input type="hidden" name="snapshot" value="${citation.source_snapshot_id}" />
       <input type="hidden" name="from" value="${to}" />
       <button>${name}</button>
     </form>`

@@ -123,13 +123,14 @@ async function asked(deps: ConsoleDeps, { question }: { readonly question: strin
   return page.renderExplained(explained, page.sameRequest(gateway, { query: question, knowledge_base: slug }))
 }
 
-export const documentSchema = z.strictObject({ revision: z.uuid(), from: z.coerce.number().int().min(0).default(0) })
+const place = z.coerce.number().int().min(0).default(0)
+export const documentSchema = z.strictObject({ revision: z.uuid(), snapshot: z.string().default(''), from: place })
 
 /** Opens a document as it is cut, while the organization may see more passages. */
-async function opened(deps: ConsoleDeps, { revision, from }: z.infer<typeof documentSchema>): Promise<Markup> {
+async function opened(deps: ConsoleDeps, { revision, snapshot, from }: z.infer<typeof documentSchema>) {
   const [exposure] = await exposureOf(deps.operator.database, deps.subject, 1)
   if (exposure?.state === 'stopped') throw new OperatorError('So many passages were shown that more follow later.')
-  const passages = await passagesOf(deps, revision)
+  const passages = await passagesOf(deps, revision, snapshot)
   const cut = passages.slice(from, from + page.CUT_SHOWN).filter(({ withdrawn }) => !withdrawn)
   const read = cut.map(({ passage: { chunk_id: chunk, document, position } }) => ({
     chunk,

@@ -98,6 +98,7 @@ async function draftOf(
   const first = passages[0]?.passage
   const listed: ListedDocument = {
     revision_id: file,
+    snapshot: '',
     title: first?.document.title ?? file,
     authority: file,
     file: [read, ...notes].slice(0, 4).join(' · '),

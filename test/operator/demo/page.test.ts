@@ -72,10 +72,10 @@ describe('What the page shows', () => {
   test('of the corpus: its documents, and each as it is cut without what is withdrawn', async () => {
     const listed = (await send('/documents', {})).text
     expect(listed).toMatch(/15 documents[^]*Conduct of Business Rulebook \(Mainland\)[^]*2024-07-01/)
-    const [, revision = ''] =
-      /value="([^"]+)" \/>\s*<button class="link"\s*><bdi>Customer Data Rulebook/.exec(listed) ?? []
+    const row = /value="([^"]+)" \/>\s*<[^>]*value="([^"]+)" \/>\s*<button class="link"\s*><bdi>Customer Data Rulebook/
+    const [, revision = '', snapshot = ''] = row.exec(listed) ?? []
     const before = await exposed()
-    const opened = (await send('/document', { revision })).text
+    const opened = (await send('/document', { revision, snapshot })).text
     expect(opened).toMatch(/passages 1 to 10 of\s+10/)
     expect(await exposed()).toBe(before + 10)
     const [, label = '', secret = ''] =
@@ -83,10 +83,10 @@ describe('What the page shows', () => {
     const input = { knowledgeBase: KNOWLEDGE_BASE, what: label, reason: 'corrected' } as const
     const key = await readSigningKey(reviewerKeyFile(settings))
     await withdraw(operator, storeOf(settings), input, [key])
-    const after = (await send('/document', { revision })).text
+    const after = (await send('/document', { revision, snapshot })).text
     expect(after).toContain('Withdrawn</b>: it is not served.')
     expect(after).not.toContain(secret)
-    expect(await send('/document', { revision: '00000000-0000-4000-8000-000000000000' })).toMatchObject({ status: 422 })
+    expect(await send('/document', { revision, snapshot: 'of another file' })).toMatchObject({ status: 422 })
   })
 })
 
