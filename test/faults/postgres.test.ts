@@ -213,7 +213,7 @@ test.each([
 
 test('a statement that gets no connection of the pool counts, and one that a constraint refuses does not', async () => {
   const log = createLog('test', 'silent')
-  const pool = openDatabase(service.settings.gatewayDatabaseUrl, log, 1, 200)
+  const pool = openDatabase(service.settings.gatewayDatabaseUrl, log, 1, 2_000)
   const statements = watchStatements(pool, log)
   try {
     await expect(pool.query("select 'x'::int")).rejects.toThrow('invalid input')
