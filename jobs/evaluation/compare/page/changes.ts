@@ -126,7 +126,9 @@ function groupOf({ title, document, changes, cards }: Group & { readonly cards: 
       : html`<p class="small"><a href="#document-${document}">All passages of the document</a></p>`
   const body = html`<summary><b>${title}</b> <span class="soft small">${countsInWords(changes)}</span></summary>
     ${cards.map(({ markup }) => markup)} ${all}`
-  return html`<details class="group" ${changes.every(({ kind }) => FOLDED.has(kind)) ? '' : 'open'}>${body}</details>`
+  return changes.every(({ kind }) => FOLDED.has(kind))
+    ? html`<details class="group">${body}</details>`
+    : html`<details class="group" open>${body}</details>`
 }
 
 /** Changed words first, in the order of the text. */
