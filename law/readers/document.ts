@@ -47,6 +47,11 @@ export function aroundOf({ within }: Provision, provisions: readonly Provision[]
   return outer === undefined ? [] : [outer, ...aroundOf(outer, provisions)]
 }
 
+/** Number and heading of a provision, which may hold the number. */
+export function nameOf({ label, heading }: Pick<Provision, 'label' | 'heading'>): string {
+  return heading.startsWith(label) ? heading : `${label} ${heading}`.trim()
+}
+
 export interface Omitted {
   readonly rule: string
   readonly line: number

@@ -1,5 +1,5 @@
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import { aroundOf } from '#law/readers/document.ts'
+import { aroundOf, nameOf } from '#law/readers/document.ts'
 import type { Citation, DocumentFields, Omitted, Provision, ReadDate, ReaderWarning } from '#law/readers/document.ts'
 import { FRONT_MATTER_READ, isPublished, stateOf } from '#law/readers/markdown-fields.ts'
 import { createPlaces } from '#law/readers/places.ts'
@@ -79,11 +79,16 @@ async function* ownMarkdown(
   bytes: Uint8Array,
   snapshots: readonly SourceSnapshot[],
 ): AsyncGenerator<SourceItem> {
-  const inOriginal = await originalOf(sourceName, bytes, snapshots)
+  const { place, holds } = await originalOf(sourceName, bytes, snapshots)
   for await (const item of markdownRecords(path, known)) {
     if (item.kind !== 'record') yield item
     else {
-      const captured = { ...item.captured, place: inOriginal(item.captured.place) }
+      const isOwn = holds(item.text)
+      const message = `words that the original does not have, the editor's: "${item.text.slice(0, READER_BOUNDS.remainderCharactersMax)}"`
+      if (!isOwn) yield { kind: 'warning', line: item.line, message }
+      // What only the editor wrote is verified by no captured text.
+      const text = isOwn ? item.captured.text : ''
+      const captured = { ...item.captured, text, place: place(item.captured.place) }
       yield { ...item, captured, values: new Map([['metadata.file', sourceName], ...item.values]) }
     }
   }
@@ -144,10 +149,6 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
 /** Whether a provision has a heading of its own: not the title of its document, and not all of its text. */
 function isNamed({ kind, heading }: Provision, text: string, untitled: string | undefined): boolean {
   return kind !== 'document' && untitled !== '' && heading !== text.trim()
-}
-
-function nameOf({ label, heading }: Provision): string {
-  return heading.startsWith(label) ? heading : `${label} ${heading}`.trim()
 }
 
 /**

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { sha256 } from '#core/platform/digest.ts'
 import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
@@ -137,6 +138,20 @@ test('a provision ends on its own day, or on that of the act if it is the first,
   expect(passages.map(({ in_force_to, ordinal, lineage }) => [in_force_to, ordinal, lineage['effective_to']])).toEqual([
     ['2021-06-01', 0, undefined],
     ['2020-09-01', 1, own],
+  ])
+})
+
+test('words of a draft that its original does not have are listed, and no captured text verifies them', async () => {
+  const body = '## BEE-M 1.1 Keep\n\nKeep bees.\n\n## BEE-M 1.2 Sell\n\nSell honey.\n'
+  const original_sha256 = sha256(PAGE).toString('hex')
+  const draft = beeRules(body, { citation_prefix: 'BEE-M', original: 'a.html', original_sha256 })
+  const { passages, report } = await imported({ 'a.html': PAGE, 'a.html.draft.md': draft })
+  expect(passages.map(({ text, metadata }) => [text, metadata.verification_status])).toEqual([
+    ['Keep bees.', 'verified'],
+    ['Sell honey.', 'source-declared'],
+  ])
+  expect(report.warnings.entries.map(({ message }) => message)).toEqual([
+    'words that the original does not have, the editor\'s: "Sell honey."',
   ])
 })
 
