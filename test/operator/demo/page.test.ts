@@ -87,6 +87,8 @@ describe('What the page shows', () => {
     expect(after).toContain('Withdrawn</b>: it is not served.')
     expect(after).not.toContain(secret)
     expect(await send('/document', { revision, snapshot: 'of another file' })).toMatchObject({ status: 422 })
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    expect(await send('/document', { revision: unknown, snapshot })).toMatchObject({ status: 422 })
   })
 })
 
