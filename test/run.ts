@@ -183,8 +183,8 @@ function readArguments() {
 }
 
 /**
- * Runs the tests, and those few files that fail once more, one after the other: a machine that is too busy is told from a
- * defect, and a file that passes only alone is named.
+ * Runs the tests, and those few files that fail once more, one after the other: a machine that is too busy is told from
+ * a defect, and a file that passes only alone is named.
  */
 async function runTestsRepeating(run: TestRun): Promise<TestOutcome> {
   const first = await runTests(run)

@@ -135,7 +135,7 @@ function timesOf(read: ReadTree) {
   const intervalsIn = (group: MarkupElement) => childrenNamed(group, 'timeInterval').map(intervalOf)
   const groups = new Map(allNamed(meta, 'temporalGroup').map((each) => [keyOf(each), intervalsIn(each)]))
   const intervalsOf = (element: MarkupElement) => {
-    const hasOwn = !isWithin(element, 'meta') && attribute(element, 'start', 'end') !== undefined
+    const hasOwn = attribute(element, 'start', 'end') !== undefined && !isWithin(element, 'meta')
     return groups.get(idIn(attribute(element, 'period'))) ?? (hasOwn ? [intervalOf(element)] : [])
   }
   return { meta, day, groups, intervalsOf }

@@ -48,8 +48,8 @@ export function aroundOf({ within }: Provision, provisions: readonly Provision[]
 }
 
 /** Number and heading of a provision, which may hold the number. */
-export function nameOf({ label, heading }: Pick<Provision, 'label' | 'heading'>): string {
-  return heading.startsWith(label) ? heading : `${label} ${heading}`.trim()
+export function labelledHeading({ label, heading }: Pick<Provision, 'label' | 'heading'>): string {
+  return (heading.startsWith(label) ? heading : `${label} ${heading}`).trim()
 }
 
 export interface Omitted {

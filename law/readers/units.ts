@@ -1,4 +1,4 @@
-import type { Provision } from './document.ts'
+import { labelledHeading, type Provision } from './document.ts'
 import { firstAfter, type Vocabulary } from './format.ts'
 import type { Role, RoleContext, Roles } from './roles.ts'
 import { isNoText, saysNoForce, type Standing } from './standing.ts'
@@ -95,9 +95,8 @@ export function passageAround(unit: OpenUnit | undefined): OpenUnit | undefined 
 function pathTo(unit: OpenUnit | undefined): readonly string[] {
   const path: string[] = []
   for (let next = unit; next?.above !== undefined; next = next.above) {
-    const [label, heading] = [nameOf(next, 'label'), nameOf(next, 'heading')]
-    const written = heading.startsWith(label) ? heading : `${label} ${heading}`
-    if (written.trim() !== '') path.unshift(written.trim())
+    const name = labelledHeading({ label: nameOf(next, 'label'), heading: nameOf(next, 'heading') })
+    if (name !== '') path.unshift(name)
   }
   return path
 }

@@ -44,7 +44,7 @@ function textOf({ id, effective_at, published_at }: PassageRecord['document']): 
   return `${id} ${effective_at} ${published_at}`
 }
 
-/** @returns what a file has of the text of a revision, in its order. @throws OperatorError where the active version has none. */
+/** @returns what a file has of a revision's text, in order. @throws OperatorError where the active version has none. */
 export async function passagesOf(holdings: Holdings, revisionId: string, snapshot: string) {
   const { versionId, folder, files } = await activeArtifact(holdings)
   const passages: PassageRecord[] = []

@@ -123,8 +123,9 @@ function compoundRows(reader: FacetsReader, passages: number): ((row: number) =>
 function taughtWords({ references, facets, passages }: IndexReader): readonly string[] {
   const { languages } = facets.facets
   const taught = languages.filter(isTaught)
+  if (taught.length === 0) return []
   const rows = union(taught, languages, 0, passages, facets)
-  return taught.length === 0 ? [] : references.wordsOf((row) => hasRow(rows, row), SEARCH_NODE_BOUNDS.taughtWordsMax)
+  return references.wordsOf((row) => hasRow(rows, row), SEARCH_NODE_BOUNDS.taughtWordsMax)
 }
 
 interface IndexSourceDependencies {

@@ -58,7 +58,8 @@ export function openReferencesReader(folder: string) {
     wordsOf(passes: (row: number) => boolean, wordsMax: number): readonly string[] {
       const found: string[] = []
       for (let at = lowerBound('*#:'), next = at; at < counts.terms && found.length < wordsMax; at = next) {
-        const [term, begin = ''] = [termAt(at), /^\*#[\p{L}\p{M}]*.?/u.exec(termAt(at))?.[0]]
+        const term = termAt(at)
+        const [begin = ''] = /^\*#[\p{L}\p{M}]*.?/u.exec(term) ?? []
         next = begin === '' ? counts.terms : term === begin ? at + 1 : lowerBound(`${begin}\uffff`)
         if (begin.endsWith('-') && rowsBetween(at, next).some(passes)) found.push(begin.slice(2, -1))
       }

@@ -81,7 +81,10 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   /** Last words of names in scripts without capitals. */
   const uncased = own.filter(({ written }) => designators.size > 0 && /\p{Lo}\p{M}*$/u.test(written))
   const nouns = new Set(uncased.flatMap(({ words }) => words.slice(1).slice(-1)))
-  const stem = memoized((word) => formOf(stemOf(word, languages), nouns) ?? stemOf(word, languages), STEMS_MAX)
+  const stem = memoized((word) => {
+    const stemmed = stemOf(word, languages)
+    return formOf(stemmed, nouns) ?? stemmed
+  }, STEMS_MAX)
   // The names of places are read once, before the first question.
   if (version.jurisdictions !== undefined) readPlace(lex('a'), 0)
   if (designators.size > 0 || [...languages].some((code) => LANGUAGES.get(code)?.endings !== undefined))

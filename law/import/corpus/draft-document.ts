@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { firstIndex } from '#core/platform/first-index.ts'
-import { aroundOf, type Provision } from '#law/readers/document.ts'
+import { aroundOf, labelledHeading, type Provision } from '#law/readers/document.ts'
 import { textAt } from '#law/readers/places.ts'
 import { readBytes, readDocument, type ReadDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
@@ -104,9 +104,8 @@ function paragraphsOf(
   })
 }
 
-function titleOf({ kind, label, heading }: Provision): string {
-  if (kind === 'document') return ''
-  return (heading.startsWith(label) ? heading : `${label} ${heading}`).replaceAll(/\s+/g, ' ').trim()
+function titleOf(provision: Provision): string {
+  return provision.kind === 'document' ? '' : labelledHeading(provision).replaceAll(/\s+/g, ' ')
 }
 
 function* doubtsOf({ kind, label, heading, text }: Provision, earlier: number | undefined): Generator<string> {

@@ -45,8 +45,9 @@ interface Numbered {
 
 /**
  * Returns a function that gives the lead-ins of the lists in which an offset of a text lies, outermost first, and the
- * closing words of the lists. A list begins with a first number or an unknown kind of number; what stands before it in its item introduces it, unless that
- * ends a sentence. A paragraph without a number that is indented no further than a list of indented items ends it.
+ * closing words of the lists. A list begins with a first number or an unknown kind of number; what stands before it in
+ * its item introduces it, unless that ends a sentence. A paragraph without a number that is indented no further than a
+ * list of indented items ends it.
  */
 export function listsOf(text: string) {
   const closings: Closing[] = []

@@ -1,5 +1,5 @@
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import { aroundOf, nameOf } from '#law/readers/document.ts'
+import { aroundOf, labelledHeading } from '#law/readers/document.ts'
 import type { Citation, DocumentFields, Omitted, Provision, ReadDate, ReaderWarning } from '#law/readers/document.ts'
 import { FRONT_MATTER_READ, isPublished, stateOf } from '#law/readers/markdown-fields.ts'
 import { createPlaces } from '#law/readers/places.ts'
@@ -116,7 +116,7 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
   for (const { provision, id, citation, cited } of named) {
     const { document, title, url, act, aliases, reference } = citation
     const text = provision.text ?? ''
-    const path = [title ?? read.fields.title ?? '', ...provision.path, nameOf(provision)]
+    const path = [title ?? read.fields.title ?? '', ...provision.path, labelledHeading(provision)]
     yield {
       kind: 'record',
       line: provision.line,

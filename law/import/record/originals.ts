@@ -1,6 +1,6 @@
 import { digestFile } from '#core/platform/hashed-file.ts'
 import type { PlaceOf } from '#law/readers/places.ts'
-import { nameOf } from '#law/readers/document.ts'
+import { labelledHeading } from '#law/readers/document.ts'
 import { readBytes, readDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 import { withoutSpace } from '#law/readers/text.ts'
@@ -35,14 +35,14 @@ export async function originalOf(
   if (stated !== sha256)
     throw new UnreadableFile(`${name} is not the file that was drafted: draft it again, and correct that draft`)
   const marks = Array.from(text.matchAll(/<!-- page (\d{1,5}) -->/g), (mark) => [mark.index, Number(mark[1])] as const)
-  const place = (ofDraft: PlaceOf): PlaceOf => {
-    return (start, end) => {
+  const place =
+    (ofDraft: PlaceOf): PlaceOf =>
+    (start, end) => {
       const selector = ofDraft(start, end)
       const at = selector.type === 'DataPositionSelector' ? selector.start : 0
       const page = marks.findLast(([index]) => index <= at)?.[1]
       return { ...selector, original: { sha256, ...(page === undefined ? {} : { page }) } }
     }
-  }
   const written = await textOf(name, original.path)
   return { place, holds: (own) => written.includes(plain(own)) }
 }
@@ -51,7 +51,7 @@ export async function originalOf(
 async function textOf(name: string, path: string): Promise<string> {
   try {
     const { provisions } = await readDocument(name, await readBytes(path))
-    return plain(provisions.map((each) => `${nameOf(each)} ${each.text ?? ''}`).join(' '))
+    return plain(provisions.map((each) => `${labelledHeading(each)} ${each.text ?? ''}`).join(' '))
   } catch (error) {
     if (error instanceof UnreadableFile) return ''
     throw error

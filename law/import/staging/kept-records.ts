@@ -49,7 +49,8 @@ create table kept_record (
 
 /**
  * A revision is what one document has between the same two instants and with one day of publication; its number is the
- * first record's. The ordinal counts the parts of the whole text, whose provisions may end on different days. Records of one provision in one revision as it is stated are numbered in the order of the sources.
+ * first record's. The ordinal counts the parts of the whole text, whose provisions may end on different days. Records of
+ * one provision in one revision as it is stated are numbered in the order of the sources.
  */
 const insertKept = (provision: string): string => `
 insert into kept_record (seq, effective_to, derived, occurrence, revision, ordinal)
