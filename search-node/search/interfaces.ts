@@ -1,4 +1,5 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
+import type { NgramBeginnings } from '#core/index/analysis/ngrams.ts'
 import type { NgramQuestion } from '#core/index/ngrams/coverage.ts'
 import type { BackgroundModel } from '#core/index/ngrams/layout.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
@@ -230,7 +231,7 @@ export interface VersionStatistics {
   queryExpansionShares(text: string, rows: Uint32Array): Float64Array | undefined
   ngrams(text: string): NgramQuestion
   /** N-grams of the passage in a row, with repetitions, valid until the next call; see `ngramHashes`. */
-  readonly rowNgrams: (row: number) => Int32Array
+  readonly rowNgrams: (row: number, among: NgramBeginnings) => Int32Array
   /** Whether the language of a row writes compounds as one word. Undefined: no language of the version does. */
   readonly hasCompounds: ((row: number) => boolean) | undefined
   /** What the first passages hold of questions that no passage answers. */

@@ -21,6 +21,6 @@ export function withNgrams(
     if (score === 0 || !wanted(row)) return score
     const { start, end } = tokens.read(row, row)
     const length = (end(row) - start(row)) / Math.max(1, tokens.description.mean_length)
-    return (1 - NGRAM_WEIGHT) * score + NGRAM_WEIGHT * ngramScore(question, rowNgrams(row), length)
+    return (1 - NGRAM_WEIGHT) * score + NGRAM_WEIGHT * ngramScore(question, rowNgrams(row, question.beginnings), length)
   })
 }

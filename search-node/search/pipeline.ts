@@ -157,7 +157,7 @@ function coverageAboveBackground(
   documentShare: number,
 ): Coverage {
   const question = ngrams(text)
-  const held = Array.from(rows, (row) => heldNgrams(question, rowNgrams(row)))
+  const held = Array.from(rows, (row) => heldNgrams(question, rowNgrams(row, question.beginnings)))
   return aboveBackground(coverageOf(words, held, documentShare), question.information, background)
 }
 

@@ -6,35 +6,59 @@ const SPACE = 0x20
 /** Scripts without spaces begin here, with Thai. */
 const UNSPACED_FROM = 0x0e00
 
+/** Which beginnings of n-grams count: 1 in the slot of their first three units. */
+export type NgramBeginnings = Uint8Array
+
+const BEGINNINGS = 4_096
+const ALL_BEGINNINGS: NgramBeginnings = new Uint8Array(BEGINNINGS).fill(1)
+
+/** @param words as `ngramHashes` takes them. @returns the beginnings of their n-grams, and hardly any others. */
+export function ngramBeginnings(words: string): NgramBeginnings {
+  const beginnings = new Uint8Array(BEGINNINGS)
+  const spaced = ` ${words} `
+  for (let at = 2; at < spaced.length; at++)
+    beginnings[beginningSlot(spaced.charCodeAt(at - 2), spaced.charCodeAt(at - 1), spaced.charCodeAt(at))] = 1
+  return beginnings
+}
+
+function beginningSlot(first: number, second: number, third: number): number {
+  return (Math.imul(first, 961) + Math.imul(second, 31) + third) & (BEGINNINGS - 1)
+}
+
 /**
  * Returns a hash of each character n-gram of four or five letters of words, with repetitions. A word has a space on
  * each side, and one that is shorter gives itself. So do pairs of letters of a script without spaces. N-grams find a
  * word in its compounds and inflections without knowledge of the language (McNamee & Mayfield 2004). No hash is 0, which
  * hash tables use for a free slot. The hashes are valid until the next call.
  * @param words folded, as `indexWords` gives them, with one space between two: reading them one by one costs more.
+ * @param among n-grams with other beginnings are left out: who looks for those of a question needs a tenth of them.
  */
-export function ngramHashes(words: string): Int32Array {
+export function ngramHashes(words: string, among: NgramBeginnings = ALL_BEGINNINGS): Int32Array {
   if (hashes.length < 2 * words.length + 1) hashes = new Int32Array(4 * words.length + 1)
+  if (longer.length < words.length) longer = new Int32Array(2 * words.length)
   let count = 0
   for (let from = 0, to = 0; from < words.length; from = to + 1) {
     to = words.indexOf(' ', from)
     if (to === -1) to = words.length
-    const initial = nextHash(OFFSET_BASIS, SPACE)
+    // The last units are kept: reading each of them once takes half of the time.
+    let [first, second, third] = [SPACE, words.charCodeAt(from), from + 1 < to ? words.charCodeAt(from + 1) : SPACE]
     if (to - from + 2 <= NGRAM_UNITS || isUnspaced(words, from, to)) {
-      hashes[count++] = nextHash(fnv1a(words, initial, from, to), SPACE) || 1
+      if (among[beginningSlot(first, second, third)] === 1)
+        hashes[count++] = nextHash(fnv1a(words, nextHash(OFFSET_BASIS, SPACE), from, to), SPACE) || 1
       continue
     }
-    const longer = count + to - from + 2 - NGRAM_UNITS + 1
-    // The last units are kept: reading each of them once takes half of the time.
-    let [first, second, third] = [SPACE, words.charCodeAt(from), words.charCodeAt(from + 1)]
+    let ofWord = 0
     for (let at = from + 2; at <= to; at++) {
       const fourth = at < to ? words.charCodeAt(at) : SPACE
-      const hash = nextHash(nextHash(nextHash(nextHash(OFFSET_BASIS, first), second), third), fourth)
-      hashes[count++] = hash || 1
-      if (at < to) hashes[longer + at - from - 2] = nextHash(hash, at + 1 < to ? words.charCodeAt(at + 1) : SPACE) || 1
+      if (among[beginningSlot(first, second, third)] === 1) {
+        const hash = nextHash(nextHash(nextHash(nextHash(OFFSET_BASIS, first), second), third), fourth)
+        hashes[count++] = hash || 1
+        if (at < to) longer[ofWord++] = nextHash(hash, at + 1 < to ? words.charCodeAt(at + 1) : SPACE) || 1
+      }
       ;[first, second, third] = [second, third, fourth]
     }
-    count = longer + to - from - 2
+    // The order of a word's n-grams is kept, since sums over them are rounded in it.
+    for (let at = 0; at < ofWord; at++) hashes[count++] = longer[at] ?? 0
   }
   return hashes.subarray(0, count)
 }
@@ -45,6 +69,7 @@ function isUnspaced(words: string, from: number, to: number): boolean {
 
 /** Kept, because a new array for each passage costs as much as the hashes. */
 let hashes = new Int32Array(0)
+let longer = new Int32Array(0)
 
 const OFFSET_BASIS = 0x811c_9dc5
 const PRIME = 0x0100_0193

@@ -1,4 +1,4 @@
-import { ngramHashes } from '#core/index/analysis/ngrams.ts'
+import { ngramBeginnings, ngramHashes, type NgramBeginnings } from '#core/index/analysis/ngrams.ts'
 import { hashTableOf, indexIn, type HashTable } from '#core/index/hash-table.ts'
 import { inverseFrequency } from '#core/index/lexical/idf.ts'
 import type { NgramsReader } from './reader.ts'
@@ -7,6 +7,7 @@ import type { BackgroundModel } from './layout.ts'
 /** The distinct n-grams of a question. */
 export interface NgramQuestion {
   readonly table: HashTable
+  readonly beginnings: NgramBeginnings
   /** Inverse document frequency of each. */
   readonly weights: Float64Array
   /** Sum of the weights. */
@@ -18,7 +19,8 @@ export function ngramQuestion(
   words: readonly string[],
   ngrams: Pick<NgramsReader, 'rows' | 'frequency'>,
 ): NgramQuestion {
-  const distinct = new Set<number>(ngramHashes(words.join(' ')))
+  const text = words.join(' ')
+  const distinct = new Set<number>(ngramHashes(text))
   const items: { readonly hashes: readonly number[] }[] = []
   const weights = new Float64Array(distinct.size)
   let information = 0
@@ -28,7 +30,7 @@ export function ngramQuestion(
     information += weight
     items.push({ hashes: [hash] })
   }
-  return { table: hashTableOf(items), weights, information }
+  return { table: hashTableOf(items), beginnings: ngramBeginnings(text), weights, information }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { indexWords } from '#core/index/analysis/index-words.ts'
-import { ngramHashes } from '#core/index/analysis/ngrams.ts'
+import { ngramHashes, type NgramBeginnings } from '#core/index/analysis/ngrams.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { openFileBytes } from '#core/index/storage/file-bytes.ts'
 import { passageOffsetsBytes } from '#core/index/passages/layout.ts'
@@ -30,7 +30,8 @@ export function openNgrams(folder: string, rows: number, passage: PassageText, p
     /** Rows with an n-gram, about. */
     frequency: ngramFrequencies(parts.read(wholeFile(join(folder, 'grams.frequencies'), 2 ** bits)), bits),
     /** N-grams of a row's passage, with repetitions; see `ngramHashes`. */
-    ofRow: (row: number): Int32Array => ngramHashes(words?.ofRow(row) ?? ngramWords(textOf(passage(row)))),
+    ofRow: (row: number, among?: NgramBeginnings): Int32Array =>
+      ngramHashes(words?.ofRow(row) ?? ngramWords(textOf(passage(row))), among),
     close: () => words?.close(),
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ngramHashes } from '#core/index/analysis/ngrams.ts'
+import { ngramBeginnings, ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 
@@ -29,4 +29,13 @@ test('pairs of letters of a script without spaces are whole, as words are indexe
 test('no group has the hash 0, which hash tables use for a free slot', () => {
   const words = Array.from({ length: 2_000 }, (_, n) => `${n}${tokenHash('en', String(n))}`)
   expect(ngramHashes(words.join(' '))).not.toContain(0)
+})
+
+test('among the beginnings of a question, a text keeps every n-gram that they share, and few others', () => {
+  const text = 'die kündigungsfristen in a 33 über 奴隷 隷制 brandversicherung jahres abschlußprüfer'
+  for (const question of ['kündigung frist', 'a 33', '隷制', 'prüfer brand', 'x', '']) {
+    const [asked, among] = [new Set(ngramHashes(question)), [...ngramHashes(text, ngramBeginnings(question))]]
+    expect(among.filter((hash) => asked.has(hash))).toEqual([...ngramHashes(text)].filter((hash) => asked.has(hash)))
+    expect(among.length).toBeLessThan(ngramHashes(text).length / 2)
+  }
 })
