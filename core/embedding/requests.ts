@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenAI } from 'openai'
 import { z } from 'zod'
 import { modelDigestSchema } from '#core/index/format/manifest.ts'
@@ -107,43 +108,72 @@ export function isRefusal(error: unknown): error is EndpointFailure {
   return error instanceof EndpointFailure && [400, 413, 422].includes(error.status ?? 0)
 }
 
+/** A request that the client of an endpoint is sending, and why it failed. */
+interface Sent {
+  readonly bounds: CallBounds
+  failure?: unknown
+}
+
+/** The client wraps what `fetch` throws in errors of its own, which do not always name their cause. */
+const sent = new AsyncLocalStorage<Sent>()
+
 /**
- * Asks for embeddings by the client of OpenAI, whose 236 modules are loaded only where an endpoint is configured. It
- * sends one request, once, as `askJson` does. @throws EndpointFailure
+ * Asks for embeddings by the client of OpenAI. It sends one request, once, as `askJson` does. @throws EndpointFailure
  */
 async function createEmbeddings(
   endpoint: EndpointAddress,
   bounds: CallBounds,
   body: EmbeddingsRequest,
 ): Promise<unknown> {
-  // The client throws errors of its own, which do not always name their cause.
-  let failure: unknown
-  const client = await openClient(endpoint, async (_url, init) => {
-    const sent = typeof init?.body === 'string' ? init.body : undefined
-    const text = await askText(endpoint, '/embeddings', bounds, sent).catch((error: unknown) => {
-      failure = error
-      throw error
-    })
-    return new Response(text, { headers: JSON_HEADERS })
-  })
+  const client = await clientOf(endpoint)
+  const call: Sent = { bounds }
   // The body is sent as it is, without a format if it states none. The client would decode what it did not ask for.
-  const asked = client.embeddings.create({ ...body, encoding_format: 'base64' }, { body })
+  const asked = sent.run(call, () => client.embeddings.create({ ...body, encoding_format: 'base64' }, { body }))
   const reply: unknown = await asked.catch((error: unknown) => {
-    if (failure === undefined && error instanceof SyntaxError) return undefined
-    throw failure ?? error
+    if (call.failure === undefined && error instanceof SyntaxError) return undefined
+    throw call.failure ?? error
   })
   if (reply === undefined) throw new EndpointFailure(`${endpoint.name} sent a reply that is not JSON`)
   return reply
 }
 
+const clients = new WeakMap<EndpointAddress, Promise<OpenAI>>()
+
+/** One client for an endpoint; its 236 modules are loaded only where one is configured. */
+function clientOf(endpoint: EndpointAddress): Promise<OpenAI> {
+  const known = clients.get(endpoint) ?? openClient(endpoint)
+  clients.set(endpoint, known)
+  return known
+}
+
+/** Also called ahead of the first request, which would wait for it. */
+export const loadOpenAi = () => import('openai')
+
 /** Every option that the client would else read from the environment is given. */
-async function openClient({ baseUrl }: EndpointAddress, fetchText: typeof fetch): Promise<OpenAI> {
-  const { OpenAI: Client } = await import('openai')
+async function openClient(endpoint: EndpointAddress): Promise<OpenAI> {
+  const { OpenAI: Client } = await loadOpenAi()
   const unset = { adminAPIKey: null, organization: null, project: null, webhookSecret: null }
+  const baseURL = endpoint.baseUrl
+  const fetchText = (_url: unknown, init?: RequestInit): Promise<Response> => replyTo(endpoint, init?.body)
   try {
-    return new Client({ ...unset, apiKey: 'none', baseURL: baseUrl, maxRetries: 0, logLevel: 'off', fetch: fetchText })
+    return new Client({ ...unset, apiKey: 'none', baseURL, maxRetries: 0, logLevel: 'off', fetch: fetchText })
   } catch {
     // The client parses this one variable whatever its options are.
     throw new OperatorError('OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.')
+  }
+}
+
+const REPLY_HEADERS = new Headers(JSON_HEADERS)
+
+async function replyTo(endpoint: EndpointAddress, body: unknown): Promise<Response> {
+  const call = sent.getStore()
+  if (call === undefined) throw new Error('the client asks for something that nobody asked it for')
+  try {
+    const text = await askText(endpoint, '/embeddings', call.bounds, typeof body === 'string' ? body : undefined)
+    // What the client reads of a reply. A `Response` makes a stream of the text, at a fifth of the cost of a request.
+    return { ok: true, status: 200, headers: REPLY_HEADERS, url: '', body: null, text: async () => text } as Response
+  } catch (error) {
+    call.failure = error
+    throw error
   }
 }

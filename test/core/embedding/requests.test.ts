@@ -112,6 +112,25 @@ describe('a reply', () => {
   })
 })
 
+test('requests to one endpoint at the same time keep their own bounds, replies and failures', async () => {
+  const { baseUrl } = await serving((request, response) => {
+    request.on('data', (body) => {
+      const text = Number(/"t(\d)/.exec(String(body))?.[1])
+      const reply = JSON.stringify({ data: [{ index: 0, embedding: [text, 1] }] })
+      setTimeout(() => response.writeHead(text === 3 ? 500 : 200).end(reply), text === 2 ? 2_000 : 50)
+    })
+  })
+  const endpoint = { name: 'it', baseUrl, apiKey: undefined }
+  const { signal } = new AbortController()
+  const ask = (input: string): Promise<EmbeddingsReply> =>
+    requestEmbeddings(endpoint, { model: 'm', input: [input] }, input === 't2' ? 300 : 30_000, signal)
+  expect(await Promise.allSettled(['t1', 't2', 't3'].map(ask))).toMatchObject([
+    { value: { data: [{ embedding: [1, 1] }] } },
+    { reason: { message: 'it did not answer within 1 s' } },
+    { reason: { message: 'it answered with status 500' } },
+  ])
+})
+
 describe('a refusal', () => {
   test('with a long or broken body is told by its status', async () => {
     const message = 'the embedding provider answered with status 500'
