@@ -55,6 +55,8 @@ export const GATEWAY_BOUNDS = {
   // Access.
   accessCacheMs: 4_000,
   accessCacheEntriesMax: 10_000,
+  /** Connections to Postgres on which the statement of access is planned before the first request. */
+  connectionsPrepared: 4,
   /** Pause before a lost connection for access notifications is opened again. */
   accessListenRetryMs: 1_000,
   validDigestsMax: 100_000,

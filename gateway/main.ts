@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { untilUsable } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import { loadOpenAi } from '#core/embedding/requests.ts'
 import { checkClocks } from '#core/limits/clock-check.ts'
 import { hostAndPort } from '#core/platform/config.ts'
 import { startOrExplain } from '#core/platform/start.ts'
@@ -12,7 +14,7 @@ import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
-import { openAccessCache } from './access-cache.ts'
+import { openAccessCache, type AccessCache } from './access-cache.ts'
 import { createApp } from './app.ts'
 import { connectionsMax, descriptorLimits, gatewayConfig } from './config.ts'
 import { createInternal } from './internal.ts'
@@ -41,6 +43,7 @@ await startOrExplain('The service could not start', async () => {
   await limits.counters.firstAttempt()
   const clock = await checkClocks(database, limits.counters, log)
   const access = openAccessCache({ database, databaseUrl, environment: config.KEY_ENVIRONMENT, log })
+  await warmUp(config, access)
   const searchTier = await openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
@@ -88,6 +91,13 @@ await startOrExplain('The service could not start', async () => {
     await database.end()
   })
 })
+
+/** Loads the client and plans the statement that first requests wait for. What fails here fails there, and says why. */
+async function warmUp(config: ReturnType<typeof gatewayConfig>, access: AccessCache): Promise<void> {
+  const unknownKeys = Array.from({ length: GATEWAY_BOUNDS.connectionsPrepared }, () => randomBytes(32))
+  const embeds = (config.OPENAI_BASE_URL ?? config.OPENAI_API_KEY) !== undefined
+  await Promise.allSettled([...unknownKeys.map((digest) => access.read([digest])), embeds ? loadOpenAi() : undefined])
+}
 
 /**
  * Called when nothing is in flight. A connection with an incomplete request would keep the server from closing, so all
