@@ -89,36 +89,14 @@ function componentSchemas(): Record<string, unknown> {
 }
 
 const IDS = { requestId: EXAMPLES.answer.request_id, traceId: EXAMPLES.answer.trace_id }
-const error = (...cause: ConstructorParameters<typeof ServiceError>): object =>
-  errorBody(IDS, new ServiceError(...cause))
 
 /** A reply of each status. A test parses the examples with the schemas of the document. */
-const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
-  400: error('INVALID_REQUEST', {
-    details: [{ path: '/filters/languages', message: 'is not a field of the request', reason: 'unknown_field' }],
-  }),
-  401: error('INVALID_API_KEY'),
-  403: error('FILTER_FORBIDDEN', {
-    details: [
-      {
-        path: '/filters/language/0',
-        message: 'is outside the entitlement, which holds: en, fr',
-        reason: 'not_entitled',
-      },
-    ],
-  }),
-  404: error('INVALID_REQUEST', { status: 404 }),
-  405: error('INVALID_REQUEST', { status: 405 }),
-  409: error('REQUEST_ALREADY_PROCESSED', {
-    details: [{ path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' }],
-    originalRequestId: 'req_1e5b7c9d-3f20-4a68-b1c4-0d2e8f6a9b37',
-  }),
-  413: error('INVALID_REQUEST', { status: 413, details: [{ path: '(body)', message: 'must be at most 16384 bytes' }] }),
-  429: error('RATE_LIMITED', {
-    details: [{ path: '(plan)', message: 'the requests of the last 60 seconds are used up', reason: 'rate' }],
-  }),
-  503: error('RETRIEVAL_UNAVAILABLE'),
-}
+const ERROR_EXAMPLES: Readonly<Record<string, object>> = Object.fromEntries(
+  Object.entries(EXAMPLES.errors).map(([status, { code, about }]) => [
+    status,
+    errorBody(IDS, new ServiceError(code as ErrorCode, about as ConstructorParameters<typeof ServiceError>[1])),
+  ]),
+)
 
 function withBounds(text: string): string {
   return text

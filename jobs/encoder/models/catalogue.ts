@@ -1,3 +1,5 @@
+import RELEASES from './catalogue.json' with { type: 'json' }
+
 /** A file of a revision of a repository on the model hub. */
 export interface PinnedFile {
   /** In the repository, and below the model folder. */
@@ -22,7 +24,8 @@ interface Use {
   readonly dimensions: number
   readonly positions: number
   readonly tokensMax: number
-  readonly pooling: 'mean' | 'cls'
+  /** `mean` or `cls`. */
+  readonly pooling: string
   readonly prompts: Readonly<Record<string, string>>
 }
 
@@ -46,51 +49,13 @@ function layoutOf({ dimensions, positions, tokensMax, pooling, prompts }: Use): 
   }
 }
 
-const file = (path: string, bytes: number, sha256: string): PinnedFile => ({ path, bytes, sha256 })
-
-const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' }
-
-/** Decision 0050 says where sizes and digests come from. */
-export const CATALOGUE: Readonly<Record<string, KnownRelease>> = {
-  'multilingual-e5-small': {
-    repository: 'intfloat/multilingual-e5-small',
-    revision: '614241f622f53c4eeff9890bdc4f31cfecc418b3',
-    licence: 'MIT',
-    files: [
-      file('onnx/model.onnx', 470_268_510, 'ca456c06b3a9505ddfd9131408916dd79290368331e7d76bb621f1cba6bc8665'),
-      file('tokenizer.json', 17_082_730, '0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39'),
-    ],
-    layout: layoutOf({ dimensions: 384, positions: 512, tokensMax: 512, pooling: 'mean', prompts: E5_PROMPTS }),
-    // Its weights in four bits: docs/measure/evaluate.md and decision 0041.
-    measured: {
-      quality: 'recall@5 48/54, words 41/54 (field questions, usual words)',
-      speed: '5,400 tokens/s (two cores, four bits)',
-      memory: '495 MB (four bits)',
-    },
-  },
-  'multilingual-e5-base': {
-    repository: 'intfloat/multilingual-e5-base',
-    revision: 'd128750597153bb5987e10b1c3493a34e5a4502a',
-    licence: 'MIT',
-    files: [
-      file('onnx/model.onnx', 1_110_059_084, '84a4d426f7e87a6bf5bf195f0bae2c4a7d15f675b23ca96f42fab8326d7a77aa'),
-      file('tokenizer.json', 17_082_660, '62c24cdc13d4c9952d63718d6c9fa4c287974249e16b7ade6d5a85e7bbb75626'),
-    ],
-    layout: layoutOf({ dimensions: 768, positions: 514, tokensMax: 512, pooling: 'mean', prompts: E5_PROMPTS }),
-  },
-  'bge-m3': {
-    repository: 'BAAI/bge-m3',
-    revision: '5617a9f61b028005a4858fdac845db406aefb181',
-    licence: 'MIT',
-    files: [
-      file('onnx/model.onnx', 724_923, 'f84251230831afb359ab26d9fd37d5936d4d9bb5d1d5410e66442f630f24435b'),
-      file('onnx/model.onnx_data', 2_266_820_608, '1eebfb28493f67bba03ce0ef64bfdc7fc5a3bd9d7493f818bb1d78cd798416b4'),
-      file('onnx/Constant_7_attr__value', 65_552, 'cdf16f72c5d07b36484056e601ed9687f78477e5d85cee85a34f2406b7fb5906'),
-      file('tokenizer.json', 17_098_108, '21106b6d7dab2952c1d496fb21d5dc9db75c28ed361a05f5020bbba27810dd08'),
-    ],
-    layout: layoutOf({ dimensions: 1_024, positions: 8_194, tokensMax: 8_192, pooling: 'cls', prompts: {} }),
-  },
-}
+/**
+ * Sizes and digests are those of the pinned revision. What is measured is of weights in four bits:
+ * docs/measure/evaluate.md and decision 0041.
+ */
+export const CATALOGUE: Readonly<Record<string, KnownRelease>> = Object.fromEntries(
+  Object.entries(RELEASES).map(([name, { use, ...release }]) => [name, { ...release, layout: layoutOf(use) }]),
+)
 
 /** Names the release in a folder that was fetched; whoever reads the folder compares its files with that release. */
 export const FETCHED_FILE = 'fetched.json'
