@@ -35,7 +35,7 @@ const SLICED_FROM_SECONDS = 1
  * compiles for about 45 s of load, which costs a search 0.15 to 0.2 CPU milliseconds until then.
  */
 const WARM_UP_SHARE = 0.1
-const FIRST_WARM_UP_SHARE = 5
+const FIRST_WARM_UP_SHARE = 12
 
 export async function warmUp({ paths, queries, seconds }: MeasureOptions): Promise<void> {
   const ms = (seconds * 1_000 * FIRST_WARM_UP_SHARE) / SELECTIVITIES.length
