@@ -2,6 +2,7 @@ import { workerData } from 'node:worker_threads'
 import { openEngineClient } from '#core/engine/client.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { forgetNgrams } from '#core/index/analysis/ngrams.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openIndex, type ArtifactRef, type IndexReader } from '#core/index/format/reader.ts'
 import { graphSearches } from '#core/index/vectors/graph.ts'
@@ -92,6 +93,7 @@ export async function search({ versionId, input, deadlineMs }: SearchTask): Prom
   } finally {
     // A thread waits for its next task within this one, and V8 keeps the last text that a regular expression matched.
     ;/./.test('-')
+    forgetNgrams()
     Object.assign(input, { text: '', rewritten: undefined, vector: undefined })
   }
 }

@@ -35,7 +35,6 @@ function beginningSlot(first: number, second: number, third: number): number {
  */
 export function ngramHashes(words: string, among: NgramBeginnings = ALL_BEGINNINGS): Int32Array {
   if (hashes.length < 2 * words.length + 1) hashes = new Int32Array(4 * words.length + 1)
-  if (longer.length < words.length) longer = new Int32Array(2 * words.length)
   let count = 0
   for (let from = 0, to = 0; from < words.length; from = to + 1) {
     to = words.indexOf(' ', from)
@@ -47,18 +46,20 @@ export function ngramHashes(words: string, among: NgramBeginnings = ALL_BEGINNIN
         hashes[count++] = nextHash(fnv1a(words, nextHash(OFFSET_BASIS, SPACE), from, to), SPACE) || 1
       continue
     }
-    let ofWord = 0
+    // Those of five letters follow the others of the word: sums over n-grams are rounded in this order.
+    const longer = count + to - from - 1
+    let end = longer
     for (let at = from + 2; at <= to; at++) {
       const fourth = at < to ? words.charCodeAt(at) : SPACE
       if (among[beginningSlot(first, second, third)] === 1) {
         const hash = nextHash(nextHash(nextHash(nextHash(OFFSET_BASIS, first), second), third), fourth)
         hashes[count++] = hash || 1
-        if (at < to) longer[ofWord++] = nextHash(hash, at + 1 < to ? words.charCodeAt(at + 1) : SPACE) || 1
+        if (at < to) hashes[end++] = nextHash(hash, at + 1 < to ? words.charCodeAt(at + 1) : SPACE) || 1
       }
       ;[first, second, third] = [second, third, fourth]
     }
-    // The order of a word's n-grams is kept, since sums over them are rounded in it.
-    for (let at = 0; at < ofWord; at++) hashes[count++] = longer[at] ?? 0
+    hashes.copyWithin(count, longer, end)
+    count += end - longer
   }
   return hashes.subarray(0, count)
 }
@@ -69,7 +70,11 @@ function isUnspaced(words: string, from: number, to: number): boolean {
 
 /** Kept, because a new array for each passage costs as much as the hashes. */
 let hashes = new Int32Array(0)
-let longer = new Int32Array(0)
+
+/** Overwrites what is kept: hashes of short n-grams tell the question whose they are. */
+export function forgetNgrams(): void {
+  hashes.fill(0)
+}
 
 const OFFSET_BASIS = 0x811c_9dc5
 const PRIME = 0x0100_0193

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ngramBeginnings, ngramHashes } from '#core/index/analysis/ngrams.ts'
+import { forgetNgrams, ngramBeginnings, ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 
@@ -9,6 +9,7 @@ test('a word gives its groups of four and five letters with the spaces around it
   expect(ngramHashes('abcd')).toHaveLength(3 + 2)
   expect(ngramHashes('ab')).toHaveLength(1)
   expect(ngramHashes('')).toHaveLength(0)
+  expect([ngramHashes('abcd'), forgetNgrams()][0]).toEqual(new Int32Array(5))
   expect([...ngramHashes('a')]).not.toEqual([...ngramHashes('b')])
 })
 
