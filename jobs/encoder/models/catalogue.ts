@@ -24,13 +24,13 @@ interface Use {
   readonly dimensions: number
   readonly positions: number
   readonly tokensMax: number
-  /** `mean` or `cls`. */
-  readonly pooling: string
+  /** The first token stands for the text; else the mean of all does. */
+  readonly poolsFirst: boolean
   readonly prompts: Readonly<Record<string, string>>
 }
 
 /** The layout of sentence-transformers, as the cards of the models describe their use. */
-function layoutOf({ dimensions, positions, tokensMax, pooling, prompts }: Use): KnownRelease['layout'] {
+function layoutOf({ dimensions, positions, tokensMax, poolsFirst, prompts }: Use): KnownRelease['layout'] {
   const of = 'sentence_transformers.models'
   return {
     'modules.json': [
@@ -41,8 +41,8 @@ function layoutOf({ dimensions, positions, tokensMax, pooling, prompts }: Use): 
     'config.json': { hidden_size: dimensions, max_position_embeddings: positions, pad_token_id: 1 },
     '1_Pooling/config.json': {
       word_embedding_dimension: dimensions,
-      pooling_mode_cls_token: pooling === 'cls',
-      pooling_mode_mean_tokens: pooling === 'mean',
+      pooling_mode_cls_token: poolsFirst,
+      pooling_mode_mean_tokens: !poolsFirst,
     },
     'config_sentence_transformers.json': { prompts },
     'sentence_bert_config.json': { max_seq_length: tokensMax, do_lower_case: false },
